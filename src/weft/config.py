@@ -1,0 +1,204 @@
+"""Every choice a user can make, as frozen dataclasses: TOML recipes and the command line come in, JSON goes out.
+
+A field's docstring is its help text on the command line. What is written into prepared folders, checkpoints and models
+is ``to_dict`` of these classes, so a setting that has an effect is always recorded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+import typing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from weft.errors import WeftError
+
+Direction = Literal["forward", "backward"]
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """How a line of text becomes words, and how words are normalised before they are cut into pieces."""
+
+    tokenisation: Literal["spaces", "moses"] = "spaces"
+    """Words are what stands between spaces, or what the Moses tokeniser makes of raw text."""
+    source_language: str = "en"
+    """Language code of the source side; only Moses tokenisation looks at it."""
+    target_language: str = "en"
+    """Language code of the target side; only Moses tokenisation looks at it."""
+    lowercase: bool = True
+    """Lower-case every word."""
+    compatibility: bool = False
+    """Fold compatibility characters (Unicode NFKC): full-width letters, ligatures, superscripts."""
+    sharp_s: bool = False
+    """Spell ß as ss, so that the old and the new German spelling meet."""
+    strip_diacritics: bool = False
+    """Remove accents and other combining marks."""
+
+
+@dataclass(frozen=True)
+class PrepareConfig:
+    """How parallel text becomes a prepared corpus."""
+
+    text: TextConfig = field(default_factory=TextConfig)
+    merges: int = 40_000
+    """Merges of the joint byte pair encoding (the vocabulary has 258 entries more: the bytes, padding, end)."""
+    longest: int = 200
+    """Leave out pairs with more words than this on either side (0: keep all)."""
+    ratio: float = 0.0
+    """Leave out pairs with more than this many words on one side for each on the other (0: keep all)."""
+    drop_duplicates: bool = False
+    """Keep only the first of several equal pairs."""
+    hold_out: int = 0
+    """Hold this many pairs out of training, and with them every pair that shares a side with one of them."""
+    seed: int = 1
+    """Chooses the pairs to hold out."""
+    skip_bad: bool = False
+    """Leave out and count lines that cannot be read, instead of stopping at the first."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """The shape of a translation model."""
+
+    width: int = 256
+    """Size of embeddings and hidden states."""
+    feed_forward: int = 512
+    """Size of the hidden layer of the feed-forward networks."""
+    heads: int = 8
+    """Attention heads per layer."""
+    encoder_layers: int = 6
+    decoder_layers: int = 3
+    dropout: float = 0.1
+    """Dropout on embeddings and on the output of every sublayer."""
+
+
+PRESETS: dict[str, ModelConfig] = {
+    "paper": ModelConfig(),
+    "base": ModelConfig(width=512, feed_forward=2048, heads=8, encoder_layers=6, decoder_layers=6),
+    "tiny": ModelConfig(width=64, feed_forward=128, heads=4, encoder_layers=2, decoder_layers=2),
+}
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained."""
+
+    updates: int = 90_000
+    """Number of updates; the learning rate falls to zero over them."""
+    minutes: float = 0.0
+    """If above 0, the time to train: the learning rate falls over it and training stops when it is spent, even
+    where fewer updates were made."""
+    target_tokens: int = 36_000
+    """Real (unpadded) target tokens per update, over all processes."""
+    row_length: int = 128
+    """Sentence pairs are packed into rows of this many source and target tokens; longer ones don't take part."""
+    optimiser: Literal["muon", "adamw"] = "muon"
+    """Muon for the matrices of the layers and AdamW for the rest, or AdamW for all."""
+    learning_rate: float = 2e-3
+    """Peak learning rate of AdamW."""
+    muon_learning_rate: float = 1e-2
+    """Peak learning rate of Muon."""
+    weight_decay: float = 0.01
+    warm_up: int = 400
+    """Updates over which the learning rate rises to its peak."""
+    label_smoothing: float = 0.1
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    average: int = 0
+    """The final model is the mean of this many last checkpoints (0 or 1: the last weights)."""
+    checkpoint_every: int = 1_000
+    """Updates between two checkpoints."""
+    log_every: int = 50
+    """Updates between two lines of metrics.jsonl."""
+    precision: Literal["auto", "bfloat16", "float32"] = "auto"
+    """auto: bfloat16 on a GPU, float32 on a CPU."""
+    compile: Literal["auto", "yes", "no"] = "auto"
+    """Compile the model; auto: on a GPU only."""
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A whole experiment: which text, which model, how long. ``weft train RECIPE.toml`` runs it."""
+
+    run: str
+    """Folder for everything that the recipe makes."""
+    files: tuple[str, ...] = ()
+    """Parallel text: one or many files of TSV or `source ||| target` lines."""
+    source: tuple[str, ...] = ()
+    """Source side of parallel text in two files, with as many target files beside it."""
+    target: tuple[str, ...] = ()
+    prepared: str = ""
+    """A folder that `weft prepare` has made, instead of text."""
+    prepare: PrepareConfig = field(default_factory=PrepareConfig)
+    preset: Literal["paper", "base", "tiny"] = "paper"
+    """The shape of the model; single fields can be set in the table [model]."""
+    model: ModelConfig = field(default_factory=ModelConfig)
+    directions: tuple[Direction, ...] = ("forward", "backward")
+    """Directions to train, side by side."""
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+Config = TypeVar("Config")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A config as the plain data that JSON gives back, so that recorded and present settings can be compared."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Config | None = None) -> Config:
+    """Build a config from plain data; unknown names and wrong types are errors that say ``where``.
+
+    Fields that ``values`` lacks are taken from ``base``, or from the defaults of ``kind`` where there is none.
+    """
+    hints = typing.get_type_hints(kind)
+    unknown = sorted(set(values) - set(hints))
+    if unknown:
+        raise WeftError(f"{where}: unknown setting '{unknown[0]}'; known ones are {', '.join(hints)}")
+    arguments = {name: _convert(hints[name], value, f"{where}: {name}") for name, value in values.items()}
+    try:
+        return dataclasses.replace(base, **arguments) if base is not None else kind(**arguments)  # type: ignore[type-var]
+    except TypeError as error:  # a field without a default is missing
+        raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
+
+
+def _convert(hint: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise WeftError(f"{where} must be a table of settings, not {value!r}")
+        return from_dict(typing.cast(type, hint), value, where)
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        if value not in typing.get_args(hint):
+            raise WeftError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}, not {value!r}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise WeftError(f"{where} must be a list, not {value!r}")
+        return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise WeftError(f"{where} must be of type {hint.__name__}, not {value!r}")
+    return value
+
+
+def load_recipe(path: Path) -> Recipe:
+    """Read a TOML recipe. ``[model]`` overrides single fields of the preset; paths are relative to where weft runs."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise WeftError(f"{path}: no such recipe") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WeftError(f"{path}: not a valid TOML file: {error}") from None
+    preset = values.get("preset", "paper")
+    if preset not in PRESETS:
+        raise WeftError(f"{path}: preset must be one of {', '.join(PRESETS)}, not {preset!r}")
+    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=PRESETS[preset])
+    recipe = from_dict(Recipe, values, str(path))
+    return dataclasses.replace(recipe, model=model)

@@ -1,0 +1,1 @@
+"""Networks and losses. torch from here on."""

@@ -1,0 +1,139 @@
+"""The parts of a Transformer, for rows that hold several sentences.
+
+Shapes: batch (rows), query and key (positions in a row), width, heads, head (width per head). Layers normalise their
+input and add their output to it ("pre-norm").
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from weft.config import ModelConfig
+from weft.model.row_attention import row_attention, row_attention_fits
+from weft.text.subwords import END, PAD
+
+
+def segments(ids: Tensor) -> Tensor:
+    """The number of the sentence in its row that each token belongs to; padding is -1. (batch, length)"""
+    ends = (ids == END).int()
+    return torch.where(ids == PAD, -1, ends.cumsum(1, dtype=torch.int32) - ends)
+
+
+def positions(ids: Tensor) -> Tensor:
+    """The position of each token within its sentence. (batch, length)"""
+    place = torch.arange(ids.shape[1], device=ids.device)
+    begins = F.pad(ids[:, :-1] == END, (1, 0), value=False)
+    return place - torch.where(begins, place, 0).cummax(1).values
+
+
+class Visible(NamedTuple):
+    """Which keys a query may look at: those of its own sentence and, if causal, not those behind it."""
+
+    queries: Tensor  # (batch, query) segments
+    keys: Tensor  # (batch, key) segments
+    causal: bool
+
+    def mask(self) -> Tensor:
+        """True where a query sees a key. (batch, 1, query, key)
+
+        Padding never is a visible key. As a query it looks at the first sentence, so that no softmax is empty.
+        """
+        seen = self.queries.clamp(min=0)[:, :, None] == self.keys[:, None, :]
+        if self.causal:
+            seen = seen & torch.ones(seen.shape[1:], dtype=torch.bool, device=seen.device).tril()
+        return seen[:, None]
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible | None) -> Tensor:
+    """softmax(Q·Kᵀ/√d)·V for each head; all arguments are (batch, position, heads, head), and so is the result."""
+    if visible is not None and row_attention_fits(query, key):
+        return row_attention(query, key, value, visible.queries, visible.keys, visible.causal)
+    mask = None if visible is None else visible.mask()
+    context = F.scaled_dot_product_attention(
+        query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attn_mask=mask
+    )
+    return context.transpose(1, 2)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.project = nn.Linear(width, 3 * width)  # query, key, value
+        self.output = nn.Linear(width, width)
+
+    def queries_keys_values(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(batch, position, width) → three times (batch, position, heads, head)"""
+        query, key, value = self.project(states).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        return query, key, value
+
+    def forward(self, states: Tensor, visible: Visible) -> Tensor:
+        return self.output(attend(*self.queries_keys_values(states), visible).flatten(2))
+
+
+class CrossAttention(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.output = nn.Linear(width, width)
+
+    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """(batch, key, width) → two times (batch, key, heads, head)"""
+        key, value = self.key_value(memory).unflatten(-1, (2, self.heads, -1)).unbind(2)
+        return key, value
+
+    def forward(self, states: Tensor, keys_values: tuple[Tensor, Tensor], visible: Visible) -> Tensor:
+        query = self.query(states).unflatten(-1, (self.heads, -1))
+        return self.output(attend(query, *keys_values, visible).flatten(2))
+
+
+class FeedForward(nn.Sequential):
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
+
+
+class EncoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_attention = nn.LayerNorm(config.width)
+        self.attention = SelfAttention(config.width, config.heads)
+        self.norm_feed_forward = nn.LayerNorm(config.width)
+        self.feed_forward = FeedForward(config.width, config.feed_forward)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, visible: Visible) -> Tensor:
+        states = states + self.dropout(self.attention(self.norm_attention(states), visible))
+        return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
+
+
+class DecoderLayer(nn.Module):
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_attention = nn.LayerNorm(config.width)
+        self.attention = SelfAttention(config.width, config.heads)
+        self.norm_cross = nn.LayerNorm(config.width)
+        self.cross = CrossAttention(config.width, config.heads)
+        self.norm_feed_forward = nn.LayerNorm(config.width)
+        self.feed_forward = FeedForward(config.width, config.feed_forward)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, states: Tensor, memory: Tensor, left: Visible, source: Visible) -> Tensor:
+        """``left`` is what a target word sees of its own sentence, ``source`` what it sees of the other."""
+        states = states + self.dropout(self.attention(self.norm_attention(states), left))
+        keys_values = self.cross.keys_values(memory)
+        states = states + self.dropout(self.cross(self.norm_cross(states), keys_values, source))
+        return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
+
+
+def sinusoids(length: int, width: int) -> Tensor:
+    """Positional encoding of Vaswani et al. (2017), sines in the first half, cosines in the second. (length, width)"""
+    rates = torch.exp(-math.log(10_000) / (width // 2) * torch.arange(width // 2))
+    angles = torch.arange(length)[:, None] * rates[None, :]
+    return torch.cat([angles.sin(), angles.cos()], dim=1)

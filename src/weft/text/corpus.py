@@ -1,0 +1,194 @@
+"""Sentence pairs from files: TSV, ``source ||| target`` or two files side by side; plain, .gz, .xz or .zst; stdin.
+
+Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
+can be worked on in another process and an error there still names the line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from weft.errors import BadLine, WeftError
+
+_BLOCK_LINES = 10_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive raw lines. ``target`` is None where each line holds both sides."""
+
+    file: str
+    first_line: int
+    source: list[bytes]
+    target: list[bytes] | None = None
+    target_file: str = ""
+    bytes_read: int = 0  # of the file on disk while this block was read, for progress
+
+    def pairs(self, skip_bad: bool, on_bad: Callable[[BadLine], None]) -> Iterator[tuple[str, str]]:
+        """The sentence pairs of the block. A bad line raises BadLine, or goes to ``on_bad`` where they are skipped."""
+        targets = self.target if self.target is not None else [None] * len(self.source)
+        for number, (source, target) in enumerate(zip(self.source, targets, strict=True), self.first_line):
+            try:
+                if target is None:
+                    yield _split_columns(_decode(source, self.file, number), self.file, number)
+                else:
+                    yield _decode(source, self.file, number), _decode(target, self.target_file, number)
+            except BadLine as bad:
+                if not skip_bad:
+                    raise
+                on_bad(bad)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Where parallel text comes from: files with both sides, or pairs of files; ``-`` is stdin."""
+
+    files: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    target: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise WeftError(f"{len(self.source)} source files but {len(self.target)} target files: give one for one")
+        if bool(self.files) == bool(self.source):
+            raise WeftError("give parallel text either as files with both sides or as --source and --target files")
+        if (self.files + self.source + self.target).count("-") > 1:
+            raise WeftError("stdin (-) can be read only once")
+        for name in self.files + self.source + self.target:
+            if name != "-" and not Path(name).is_file():
+                raise WeftError(f"{name}: no such file")
+
+    def size(self) -> int:
+        """Bytes on disk (0 for stdin), to measure progress by."""
+        return sum(os.path.getsize(name) for name in self.files + self.source + self.target if name != "-")
+
+    def blocks(self) -> Iterator[Block]:
+        """All lines, in order, in blocks."""
+        for name in self.files:
+            with open_lines(name) as lines:
+                first = 1
+                while block := _take(lines):
+                    yield Block(_shown(name), first, block, bytes_read=lines.bytes_read())
+                    first += len(block)
+        for source, target in zip(self.source, self.target, strict=True):
+            yield from self._blocks_of_two(source, target)
+
+    def _blocks_of_two(self, source: str, target: str) -> Iterator[Block]:
+        with open_lines(source) as source_lines, open_lines(target) as target_lines:
+            first = 1
+            while True:
+                sources, targets = _take(source_lines), _take(target_lines)
+                if len(sources) != len(targets):
+                    source_count = first - 1 + len(sources) + sum(1 for _ in source_lines)
+                    target_count = first - 1 + len(targets) + sum(1 for _ in target_lines)
+                    raise WeftError(
+                        f"{_shown(source)} has {source_count:,} lines but {_shown(target)} has {target_count:,}; "
+                        "both sides need one line per sentence pair"
+                    )
+                if not sources:
+                    return
+                read = source_lines.bytes_read() + target_lines.bytes_read()
+                yield Block(_shown(source), first, sources, targets, _shown(target), read)
+                first += len(sources)
+
+
+class Lines:
+    """The lines of one file, as bytes without their line ends."""
+
+    def __init__(self, name: str, raw: IO[bytes], stream: IO[bytes]) -> None:
+        self._name, self._raw, self._stream = name, raw, stream
+        self._counted = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self
+
+    def __next__(self) -> bytes:
+        try:
+            line = self._stream.readline()
+        except (OSError, EOFError, lzma.LZMAError) as error:
+            raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
+        except Exception as error:
+            if type(error).__name__ != "ZstdError":  # zstandard is imported only where a file needs it
+                raise
+            raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
+        if not line:
+            raise StopIteration
+        return line.removesuffix(b"\n")
+
+    def bytes_read(self) -> int:
+        """Bytes read from disk since the last call; 0 for stdin."""
+        if self._name == "-":
+            return 0
+        before, self._counted = self._counted, self._raw.tell()
+        return self._counted - before
+
+
+@contextlib.contextmanager
+def open_lines(name: str) -> Iterator[Lines]:
+    """Open a file, by its name's ending decompressing it; ``-`` is stdin."""
+    if name == "-":
+        yield Lines(name, sys.stdin.buffer, sys.stdin.buffer)
+        return
+    try:
+        raw = open(name, "rb")
+    except OSError as error:
+        raise WeftError(f"{name}: {error.strerror}") from None
+    with raw:
+        if name.endswith(".gz"):
+            yield Lines(name, raw, gzip.open(raw))  # pyrefly: ignore
+        elif name.endswith(".xz"):
+            yield Lines(name, raw, lzma.open(raw))  # pyrefly: ignore
+        elif name.endswith(".zst"):
+            yield Lines(name, raw, _open_zstandard(raw))
+        else:
+            yield Lines(name, raw, raw)
+
+
+def _open_zstandard(raw: IO[bytes]) -> IO[bytes]:
+    try:
+        import zstandard
+    except ImportError:
+        raise WeftError(f"{raw.name}: .zst files need the package zstandard: pip install zstandard") from None
+    return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
+
+
+def _take(lines: Lines) -> list[bytes]:
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == _BLOCK_LINES:
+            break
+    return block
+
+
+def _shown(name: str) -> str:
+    return "stdin" if name == "-" else name
+
+
+def _decode(line: bytes, file: str, number: int) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadLine(file, number, f"invalid UTF-8 at byte {error.start + 1}") from None
+
+
+def _split_columns(line: str, file: str, number: int) -> tuple[str, str]:
+    if not line.strip():
+        return "", ""  # an empty pair, which is no error
+    separator = "\t" if "\t" in line else "|||"
+    columns = line.split(separator)
+    if len(columns) == 2:
+        return columns[0], columns[1]
+    if len(columns) == 1:
+        raise BadLine(file, number, "expected two columns, 'source TAB target' or 'source ||| target', found one")
+    name = "tab-separated columns" if separator == "\t" else "columns separated by |||"
+    raise BadLine(file, number, f"expected two columns, found {len(columns)} {name}")

@@ -1,0 +1,40 @@
+"""Work on blocks in several processes and take the results in order, with a bounded number of blocks in flight."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def processes() -> int:
+    """As many worker processes as this process may use cores."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
+    """``map(function, items)`` over worker processes. ``function`` must be picklable.
+
+    One worker means no processes at all, and so does a single item: small corpora should not wait for workers to start.
+    """
+    iterator = iter(items)
+    head = [item for _, item in zip(range(2), iterator, strict=False)]
+    if workers == 1 or len(head) < 2:
+        yield from map(function, head)
+        yield from map(function, iterator)
+        return
+    # spawn: workers start clean, whatever threads and locks the parent has
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        pending: deque[Future[Result]] = deque(pool.submit(function, item) for item in head)
+        for item in iterator:
+            pending.append(pool.submit(function, item))
+            if len(pending) > 2 * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

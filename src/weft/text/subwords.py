@@ -1,0 +1,139 @@
+"""Joint byte pair encoding: words become pieces, and every piece knows its word.
+
+The alphabet is the 256 byte values, so any character of any script can be encoded, seen in training or not. The first
+piece of a word, and no other, begins with a marked space: the word of each piece can be read off the ids alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+from weft.config import TextConfig
+from weft.errors import WeftError
+from weft.text.words import normaliser
+
+PAD = 0  # fills rows
+END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
+_SPECIAL = ("<pad>", "</s>")
+_MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
+_CACHED_WORDS = 500_000
+
+
+class Pieces(NamedTuple):
+    """The pieces of a sentence and, for each of them, the number of its word."""
+
+    ids: list[int]
+    words: list[int]
+
+
+class Subwords:
+    """The vocabulary of a prepared corpus or a model, with the normalisation that belongs to it."""
+
+    def __init__(self, tokenizer: Tokenizer, text: TextConfig) -> None:
+        self.text = text
+        self._tokenizer = tokenizer
+        self._normalise = normaliser(text)
+        self._cache: dict[str, tuple[int, ...]] = {}
+        self._spellings = [tokenizer.id_to_token(index) or "" for index in range(tokenizer.get_vocab_size())]
+        self.starts_word = np.array([spelling.startswith(_MARK) for spelling in self._spellings])  # (vocabulary,)
+
+    @classmethod
+    def learn(cls, sentences: Iterable[str], merges: int, text: TextConfig) -> Subwords:
+        """Learn ``merges`` merges from sentences whose words are normalised and stand between single spaces.
+
+        Where the text is too small for so many merges there are fewer; ``merges`` of the result tells.
+        """
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = _byte_level()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(  # pyrefly: ignore
+            vocab_size=merges + len(alphabet), initial_alphabet=alphabet, show_progress=False, min_frequency=2
+        )
+        tokenizer.train_from_iterator(sentences, trainer)
+        # The special symbols are entries of the vocabulary but no "added tokens" of the library, which it would find
+        # inside users' text.
+        learned = json.loads(tokenizer.to_str())["model"]
+        vocabulary = {symbol: index for index, symbol in enumerate(_SPECIAL)}
+        vocabulary.update({piece: index + len(_SPECIAL) for piece, index in learned["vocab"].items()})
+        tokenizer = Tokenizer(models.BPE(vocabulary, [tuple(merge) for merge in learned["merges"]]))
+        tokenizer.pre_tokenizer = _byte_level()
+        return cls(tokenizer, text)
+
+    @classmethod
+    def load(cls, path: Path, text: TextConfig) -> Subwords:
+        try:
+            tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise WeftError(f"{path}: {error.strerror}") from None
+        except Exception as error:  # the library raises bare Exceptions
+            raise WeftError(f"{path}: not a tokenizer file: {error}") from None
+        if any(tokenizer.token_to_id(symbol) != index for index, symbol in enumerate(_SPECIAL)):
+            raise WeftError(f"{path}: not a tokenizer of weft (entries 0 and 1 must be {' and '.join(_SPECIAL)})")
+        return cls(tokenizer, text)
+
+    def save(self, path: Path) -> None:
+        path.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+
+    def __len__(self) -> int:
+        """The size of the vocabulary."""
+        return len(self._spellings)
+
+    @property
+    def merges(self) -> int:
+        return len(self) - len(_SPECIAL) - 256
+
+    def pieces_of_word(self, word: str) -> tuple[int, ...]:
+        """The piece ids of one word as the user wrote it; remembered, because words repeat."""
+        pieces = self._cache.get(word)
+        if pieces is None:
+            if len(self._cache) >= _CACHED_WORDS:
+                self._cache.clear()
+            pieces = tuple(self._tokenizer.encode(self._normalise(word), add_special_tokens=False).ids)
+            self._cache[word] = pieces
+        return pieces
+
+    def encode(self, words: Iterable[str]) -> Pieces:
+        """The pieces of a sentence, without the end-of-sentence symbol."""
+        ids: list[int] = []
+        owners: list[int] = []
+        for index, word in enumerate(words):
+            pieces = self.pieces_of_word(word)
+            ids.extend(pieces)
+            owners.extend([index] * len(pieces))
+        return Pieces(ids, owners)
+
+    def decode(self, ids: Sequence[int]) -> list[str]:
+        """The words that pieces spell; special symbols are left out, bytes that are no UTF-8 are replaced by �."""
+        spelling = "".join(self._spellings[index] for index in ids if index >= len(_SPECIAL))
+        text = bytes(_BYTE_OF_CHARACTER[character] for character in spelling).decode("utf-8", errors="replace")
+        return [word for word in text.split(" ") if word]
+
+
+def _byte_level() -> pre_tokenizers.PreTokenizer:
+    """Words between single spaces, each with a marked space in front, spelled in bytes."""
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(" ", "removed"),
+            pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False),
+        ]
+    )
+
+
+def _characters_of_bytes() -> Iterator[tuple[str, int]]:
+    """The byte-level alphabet: printable bytes stand for themselves, the others for the characters from U+0100 on."""
+    unprintable = 0
+    for byte in range(256):
+        if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte:
+            yield chr(byte), byte
+        else:
+            yield chr(256 + unprintable), byte
+            unprintable += 1
+
+
+_BYTE_OF_CHARACTER = dict(_characters_of_bytes())

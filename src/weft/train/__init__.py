@@ -1,0 +1,1 @@
+"""One training loop and the stages that run in it."""

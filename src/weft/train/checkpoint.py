@@ -1,0 +1,110 @@
+"""Checkpoints: everything that training needs to go on as if it had never stopped, in one safetensors file.
+
+The data order and the random numbers of an update are functions of its number, so a checkpoint is the weights, the
+state of the optimisers, the number of updates, and the settings under which they were made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from weft.errors import WeftError
+
+
+def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """All tensors to save, by name; they share memory with the originals."""
+    tensors = {f"model.{name}": value for name, value in module.state_dict().items()}
+    for number, optimiser in enumerate(optimisers):
+        for index, state in optimiser.state_dict()["state"].items():
+            tensors |= {f"optimiser.{number}.{index}.{name}": value for name, value in state.items()}
+    return tensors
+
+
+def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    """Write a safetensors file that either is complete or isn't there."""
+    partial = path.with_suffix(".partial")
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        partial.unlink(missing_ok=True)
+        raise WeftError(f"{path}: cannot be written: {error}; earlier checkpoints are untouched") from None
+
+
+class Checkpoints:
+    """The checkpoints of one run, newest last. ``settings`` must be the same whenever the run is taken up again."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], keep: int = 1) -> None:
+        self.folder, self.settings, self.keep = folder, settings, max(1, keep)
+
+    def paths(self) -> list[Path]:
+        return sorted(self.folder.glob("checkpoint-*.safetensors"))
+
+    def save(
+        self, update: int, seconds: float, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]
+    ) -> None:
+        """Write a checkpoint and remove those that are no longer needed."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        metadata = {"update": str(update), "seconds": repr(seconds), "settings": json.dumps(self.settings)}
+        path = self.folder / f"checkpoint-{update:08}.safetensors"
+        write_file(path, state_tensors(module, optimisers), metadata)
+        for old in self.paths()[: -self.keep]:
+            old.unlink()
+
+    def resume(
+        self, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer], device: torch.device
+    ) -> tuple[int, float]:
+        """Load the newest checkpoint; the number of updates made so far and the seconds they took."""
+        paths = self.paths()
+        if not paths:
+            return 0, 0.0
+        with open_checkpoint(paths[-1], device) as file:
+            metadata = file.metadata()
+            self._compare(paths[-1], json.loads(metadata["settings"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        module.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+        for number, optimiser in enumerate(optimisers):
+            state: dict[int, dict[str, Tensor]] = {}
+            for name, value in tensors.items():
+                if name.startswith(f"optimiser.{number}."):
+                    index, _, key = name.removeprefix(f"optimiser.{number}.").partition(".")
+                    state.setdefault(int(index), {})[key] = value
+            optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
+        return int(metadata["update"]), float(metadata["seconds"])
+
+    def _compare(self, path: Path, recorded: dict[str, Any]) -> None:
+        for name, value in self.settings.items():
+            if recorded.get(name) != value:
+                raise WeftError(
+                    f"{path}: made with {name} = {recorded.get(name)!r}, but now it is {value!r}; "
+                    "go back to the old setting, choose another run folder, or start again with --force"
+                )
+
+    def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
+        """The mean of the model's weights over all checkpoints that are kept."""
+        paths = self.paths()
+        total: dict[str, Tensor] = {}
+        for path in paths:
+            with open_checkpoint(path, torch.device("cpu")) as file:
+                for name in module.state_dict():
+                    weight = file.get_tensor(f"model.{name}").double()
+                    total[name] = total[name] + weight if name in total else weight
+        return {name: (value / len(paths)).float() for name, value in total.items()}
+
+
+def open_checkpoint(path: Path, device: torch.device) -> Any:
+    try:
+        return safe_open(path, framework="pt", device=str(device))
+    except (OSError, SafetensorError) as error:
+        raise WeftError(f"{path}: damaged ({error}); remove it to go on from the one before") from None

@@ -1,0 +1,73 @@
+"""Which process this is, which device it has, and how processes talk. Without torchrun there is just one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Process:
+    """One of ``world`` processes that train together."""
+
+    rank: int
+    world: int
+    device: torch.device
+
+    @property
+    def first(self) -> bool:
+        """The first process writes files and talks to the user."""
+        return self.rank == 0
+
+    def sum(self, tensor: Tensor) -> None:
+        """Replace a tensor by its sum over all processes."""
+        if self.world > 1:
+            dist.all_reduce(tensor)
+
+    def agree(self, values: list[float]) -> list[float]:
+        """The first process's values, for all."""
+        if self.world == 1:
+            return values
+        shared = torch.tensor(values, dtype=torch.float64, device=self.device)
+        dist.broadcast(shared, src=0)
+        return shared.tolist()
+
+    def any(self, flag: bool) -> bool:
+        """Whether a flag is up in any process."""
+        if self.world == 1:
+            return flag
+        shared = torch.tensor(float(flag), device=self.device)
+        dist.all_reduce(shared, op=dist.ReduceOp.MAX)
+        return bool(shared.item())
+
+    def wait(self) -> None:
+        """Wait until all processes are here."""
+        if self.world > 1:
+            dist.barrier()
+
+
+@contextmanager
+def join_processes() -> Iterator[Process]:
+    """This process's place among those that torchrun started; a GPU if there is one for it."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    rank = int(os.environ.get("RANK", "0"))
+    local = int(os.environ.get("LOCAL_RANK", "0"))
+    cuda = torch.cuda.is_available()
+    device = torch.device("cuda", local) if cuda else torch.device("cpu")
+    if cuda:
+        torch.cuda.set_device(device)
+        torch.set_float32_matmul_precision("high")
+    if world == 1:
+        yield Process(0, 1, device)
+        return
+    dist.init_process_group("nccl" if cuda else "gloo")
+    try:
+        yield Process(rank, world, device)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,234 @@
+"""One training loop for all stages.
+
+A ``Task`` says what is trained and what is minimised; a ``Trainer`` makes its updates; ``train`` runs one trainer or
+several side by side, each on its own stream of the GPU, and looks after checkpoints, metrics and signals.
+
+An update has two halves. ``_gradients`` runs the task on this process's rows and leaves gradients and sums in one flat
+buffer; after that buffer was summed over all processes, ``_apply`` clips and steps. On a GPU both halves are recorded
+as CUDA graphs after a few updates, so the hundreds of small kernels of an update cost two launches.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from weft.config import TrainingConfig
+from weft.progress import Progress
+from weft.text.batches import RowOrder
+from weft.train.checkpoint import Checkpoints
+from weft.train.distributed import Process
+from weft.train.optimisers import make_optimisers
+from weft.train.runlog import RunLog
+from weft.train.schedule import learning_rate
+
+_EAGER_UPDATES = 3  # before a graph is recorded: compilation and lazy initialisation must be over
+
+
+class Task(Protocol):
+    """What a stage feeds and minimises."""
+
+    name: str
+    module: nn.Module
+    """Its trainable parameters are updated and saved."""
+    figures: tuple[str, ...]
+    """Names of the sums that ``sums`` returns after loss and tokens."""
+
+    def sums(self, rows: Tensor) -> Tensor:
+        """For rows of the corpus (rows,): the loss, the number of real target tokens, and figures. (2 + figures,)"""
+        ...
+
+
+class Trainer:
+    """Makes the updates of one task."""
+
+    def __init__(
+        self,
+        task: Task,
+        config: TrainingConfig,
+        order: RowOrder,
+        process: Process,
+        folder: Path,
+        settings: dict[str, Any],
+    ) -> None:
+        self.task, self.config, self.order, self.process = task, config, order, process
+        self.optimisers = make_optimisers(task.module, config)
+        self.checkpoints = Checkpoints(folder, settings, keep=config.average)
+        self.update, self.seconds = self.checkpoints.resume(task.module, self.optimisers, process.device)
+        self.log = RunLog(folder, self.update) if process.first else None
+
+        self._parameters = [parameter for parameter in task.module.parameters() if parameter.requires_grad]
+        device = process.device
+        sizes = [parameter.numel() for parameter in self._parameters]
+        extras = 2 + len(task.figures)
+        self._flat = torch.zeros(sum(sizes) + extras, device=device)  # all gradients, then the sums of the task
+        for parameter, gradient in zip(self._parameters, self._flat[:-extras].split(sizes), strict=True):
+            parameter.grad = gradient.view_as(parameter)
+        self._sums = self._flat[-extras:]
+        self._totals = torch.zeros(extras + 1, device=device, dtype=torch.float64)  # since the last report; and norms
+        self._rows = torch.zeros(order.batch_rows // order.world, dtype=torch.long, device=device)
+        self._updates_in_totals = 0
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._graphs: list[torch.cuda.CUDAGraph] = []
+        self._eager_updates = 0
+        self._progress = self.seconds / 60 / config.minutes if config.minutes else 0.0
+
+    @property
+    def finished(self) -> bool:
+        return self.update >= self.config.updates or self._progress >= 1
+
+    @property
+    def fraction(self) -> float:
+        """How much of the training is done, by updates or by time, whichever is further."""
+        return max(self.update / max(1, self.config.updates), self._progress)
+
+    def step(self) -> None:
+        """Make one update. On a GPU the call returns before the work is done."""
+        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            # Random numbers depend on the number of the update only, so a resumed run draws the same ones.
+            torch.manual_seed(((self.config.seed * 1_000_003 + self.update) * 1_009 + self.process.rank) % 2**63)
+            self._rows.copy_(torch.from_numpy(self.order.batch(self.update)), non_blocking=True)
+            rate = learning_rate(self.fraction, self.update, self.config.warm_up)
+            for optimiser in self.optimisers:
+                for group in optimiser.param_groups:
+                    group["lr"].fill_(rate * self.config.learning_rate)
+            if self._stream is not None and self._eager_updates == _EAGER_UPDATES:
+                self._graphs = [self._record(self._gradients), self._record(self._apply)]
+            if self._graphs:
+                self._graphs[0].replay()
+                self.process.sum(self._flat)
+                self._graphs[1].replay()
+            else:
+                self._gradients()
+                self.process.sum(self._flat)
+                self._apply()
+        self._eager_updates += 1
+        self.update += 1
+        self._updates_in_totals += 1
+
+    def _gradients(self) -> None:
+        self._flat.zero_()
+        sums = self.task.sums(self._rows)
+        sums[0].backward()
+        self._sums.copy_(sums.detach())
+
+    @torch.no_grad()
+    def _apply(self) -> None:
+        gradients = self._flat[: -len(self._sums)]
+        gradients /= self._sums[1]  # mean over the real tokens of all processes
+        norm = torch.linalg.vector_norm(gradients)
+        gradients *= (self.config.clip / (norm + 1e-6)).clamp(max=1)
+        self._totals += torch.cat([self._sums, norm[None]])
+        for optimiser in self.optimisers:
+            optimiser.step()
+
+    def _record(self, half: Callable[[], None]) -> torch.cuda.CUDAGraph:
+        graph = torch.cuda.CUDAGraph()
+        torch.cuda.synchronize()
+        with torch.cuda.graph(graph, stream=self._stream):
+            half()
+        return graph
+
+    def report(self, seconds: float) -> dict[str, float]:
+        """Mean figures since the last report; waits for the device."""
+        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            loss, tokens, *figures, norm = self._totals.tolist()
+            self._totals.zero_()
+        updates, self._updates_in_totals = self._updates_in_totals, 0
+        return {
+            "update": self.update,
+            "loss": loss / tokens,
+            **{name: figure / tokens for name, figure in zip(self.task.figures, figures, strict=True)},
+            "gradient_norm": norm / updates,
+            "learning_rate": self.optimisers[0].param_groups[0]["lr"].item(),
+            "target_tokens": int(tokens),
+            "tokens_per_second": tokens / seconds,
+            "seconds": self.seconds,
+        }
+
+    def set_clock(self, seconds: float) -> None:
+        """Take over the time that training has taken so far, the same in all processes."""
+        self.seconds = seconds
+        if self.config.minutes:
+            self._progress = seconds / 60 / self.config.minutes
+
+    def save(self) -> None:
+        if self._stream is not None:
+            self._stream.synchronize()
+        if self.process.first:
+            self.checkpoints.save(self.update, self.seconds, self.task.module, self.optimisers)
+        self.process.wait()
+
+
+def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> bool:
+    """Run trainers side by side until all are finished; False if a signal stopped them before that."""
+    config = trainers[0].config
+    running = [trainer for trainer in trainers if not trainer.finished]
+    if not running:
+        return True
+    # In thousandths, because training may be measured in updates or in minutes.
+    progress.phase("training", 1000, "‰", done=1000 * min(trainer.fraction for trainer in running))
+    shown = min(trainer.fraction for trainer in running)
+    base = {id(trainer): trainer.seconds for trainer in running}
+    begin = last = time.perf_counter()
+    with _stop_signals() as stop:
+        while running:
+            for trainer in running:
+                trainer.step()
+            updates = running[0].update
+            stopping = process.world == 1 and stop()
+            if updates % config.log_every == 0 or stopping or any(trainer.finished for trainer in running):
+                stopping = process.any(stop())
+                reports = _report(running, process, begin, last, base)
+                last = time.perf_counter()
+                fraction = min(trainer.fraction for trainer in running)
+                speed = sum(report["tokens_per_second"] for report in reports)
+                losses = " ".join(f"{report['loss']:.3f}" for report in reports)
+                progress.advance(1000 * (fraction - shown), loss=losses, tokens_s=f"{speed / 1e6:.3f}M")
+                shown = fraction
+            for trainer in running:
+                if trainer.finished or stopping or trainer.update % config.checkpoint_every == 0:
+                    trainer.save()
+            if stopping:
+                return False
+            running = [trainer for trainer in running if not trainer.finished]
+    return True
+
+
+def _report(
+    running: Sequence[Trainer], process: Process, begin: float, last: float, base: dict[int, float]
+) -> list[dict[str, float]]:
+    """Write the metrics of all trainers."""
+    for trainer in running:
+        if trainer._stream is not None:
+            trainer._stream.synchronize()
+    now, previous = process.agree([time.perf_counter() - begin, last - begin])
+    reports = []
+    for trainer in running:
+        trainer.set_clock(base[id(trainer)] + now)
+        reports.append(trainer.report(now - previous))
+        if trainer.log is not None:
+            trainer.log.write(**reports[-1])
+    return reports
+
+
+@contextmanager
+def _stop_signals() -> Iterator[Callable[[], bool]]:
+    """SIGTERM and Ctrl-C ask for a checkpoint and an end; yields a function that tells whether one came."""
+    received: list[int] = []
+    previous = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        yield lambda: bool(received)
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
