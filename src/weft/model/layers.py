@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from weft.config import ModelConfig
+from weft.model.dropout import Dropout
 from weft.model.row_attention import row_attention, row_attention_fits
 from weft.text.subwords import END, PAD
 
@@ -106,7 +107,7 @@ class EncoderLayer(nn.Module):
         self.attention = SelfAttention(config.width, config.heads)
         self.norm_feed_forward = nn.LayerNorm(config.width)
         self.feed_forward = FeedForward(config.width, config.feed_forward)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, states: Tensor, visible: Visible) -> Tensor:
         states = states + self.dropout(self.attention(self.norm_attention(states), visible))
@@ -122,7 +123,7 @@ class DecoderLayer(nn.Module):
         self.cross = CrossAttention(config.width, config.heads)
         self.norm_feed_forward = nn.LayerNorm(config.width)
         self.feed_forward = FeedForward(config.width, config.feed_forward)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
 
     def forward(self, states: Tensor, memory: Tensor, left: Visible, source: Visible) -> Tensor:
         """``left`` is what a target word sees of its own sentence, ``source`` what it sees of the other."""

@@ -78,11 +78,12 @@ def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Te
     precise = logits.float()
     size = logits.shape[1]
     label = labels[:, None].long()
-    real = (label != PAD).float()
+    real = label != PAD
     normaliser = precise.logsumexp(1, keepdim=True)
     plain = normaliser - precise.gather(1, label)
     uniform = normaliser - precise.mean(1, keepdim=True)
     smoothed = (1 - smoothing) * plain + smoothing * uniform
-    slope = (precise - normaliser).exp_().sub_(smoothing / size).mul_(real)
-    slope.scatter_add_(1, label, (smoothing - 1) * real)
-    return torch.cat([(smoothed * real).sum(0), (plain * real).sum(0)]), slope.to(logits.dtype)
+    hit = torch.arange(size, device=logits.device) == label  # compared, not scattered: it fuses into the line below
+    slope = (precise - normaliser).exp() - torch.where(hit, 1 - smoothing + smoothing / size, smoothing / size)
+    sums = torch.cat([(smoothed * real).sum(0), (plain * real).sum(0)])
+    return sums, (slope * real).to(logits.dtype)

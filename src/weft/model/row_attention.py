@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 LONGEST_ROW = 128
+HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 
 def row_attention_fits(query: Tensor, key: Tensor) -> bool:
@@ -22,7 +23,7 @@ def row_attention_fits(query: Tensor, key: Tensor) -> bool:
         and query.dtype == torch.bfloat16
         and max(query.shape[1], key.shape[1]) <= LONGEST_ROW
         and query.shape[3] in (16, 32, 64)
-        and importlib.util.find_spec("triton") is not None
+        and HAS_TRITON
     )
 
 

@@ -131,6 +131,6 @@ def launch_backward(
     _backward_kernel[(rows * heads,)](
         gradient, query, key, value, query_segments.contiguous(), key_segments.contiguous(), normaliser, *gradients,
         *gradient.stride()[:3], *query.stride()[:3], *key.stride()[:3], *value.stride()[:3],
-        queries, keys, heads, width**-0.5, causal, _tile(queries), _tile(keys), width, num_warps=8,
+        queries, keys, heads, width**-0.5, causal, _tile(queries), _tile(keys), width, num_warps=4,
     )  # fmt: skip
     return gradients

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import ModelConfig
+from weft.model.dropout import Dropout
 from weft.model.layers import DecoderLayer, EncoderLayer, Visible, positions, segments, sinusoids
 from weft.text.subwords import END
 
@@ -39,7 +40,7 @@ class TranslationModel(nn.Module):
         self.encoder_norm = nn.LayerNorm(config.width)
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         self.decoder_norm = nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.register_buffer("positions", sinusoids(LONGEST_SENTENCE, config.width), persistent=False)
         self.initialise()
 

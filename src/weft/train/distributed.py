@@ -25,10 +25,13 @@ class Process:
         """The first process writes files and talks to the user."""
         return self.rank == 0
 
-    def sum(self, tensor: Tensor) -> None:
-        """Replace a tensor by its sum over all processes."""
+    def sum(self, tensors: list[Tensor]) -> None:
+        """Replace tensors by their sums over all processes, in one message."""
         if self.world > 1:
-            dist.all_reduce(tensor)
+            flat = torch.cat([tensor.flatten() for tensor in tensors])
+            dist.all_reduce(flat)
+            parts = flat.split([tensor.numel() for tensor in tensors])
+            torch._foreach_copy_(tensors, [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)])
 
     def agree(self, values: list[float]) -> list[float]:
         """The first process's values, for all."""

@@ -3,8 +3,8 @@
 A ``Task`` says what is trained and what is minimised; a ``Trainer`` makes its updates; ``train`` runs one trainer or
 several side by side, each on its own stream of the GPU, and looks after checkpoints, metrics and signals.
 
-An update has two halves. ``_gradients`` runs the task on this process's rows and leaves gradients and sums in one flat
-buffer; after that buffer was summed over all processes, ``_apply`` clips and steps. On a GPU both halves are recorded
+An update has two halves. ``_gradients`` runs the task on this process's rows; after gradients were summed over
+all processes, ``_apply`` clips and steps. On a GPU both halves are recorded
 as CUDA graphs after a few updates, so the hundreds of small kernels of an update cost two launches.
 """
 
@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
+from weft.model.dropout import share_key
 from weft.progress import Progress
 from weft.text.batches import RowOrder
 from weft.train.checkpoint import Checkpoints
@@ -64,15 +65,11 @@ class Trainer:
         self.update, self.seconds = self.checkpoints.resume(task.module, self.optimisers, process.device)
         self.log = RunLog(folder, self.update) if process.first else None
 
-        self._parameters = [parameter for parameter in task.module.parameters() if parameter.requires_grad]
         device = process.device
-        sizes = [parameter.numel() for parameter in self._parameters]
-        extras = 2 + len(task.figures)
-        self._flat = torch.zeros(sum(sizes) + extras, device=device)  # all gradients, then the sums of the task
-        for parameter, gradient in zip(self._parameters, self._flat[:-extras].split(sizes), strict=True):
-            parameter.grad = gradient.view_as(parameter)
-        self._sums = self._flat[-extras:]
-        self._totals = torch.zeros(extras + 1, device=device, dtype=torch.float64)  # since the last report; and norms
+        self._parameters = [parameter for parameter in task.module.parameters() if parameter.requires_grad]
+        self._sums = torch.zeros(2 + len(task.figures), device=device)  # of the task, in the last update
+        self._totals = torch.zeros(len(self._sums) + 1, device=device, dtype=torch.float64)  # since the last report
+        self._key = share_key(task.module, device)
         self._rows = torch.zeros(order.batch_rows // order.world, dtype=torch.long, device=device)
         self._updates_in_totals = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
@@ -92,8 +89,9 @@ class Trainer:
     def step(self) -> None:
         """Make one update. On a GPU the call returns before the work is done."""
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
-            # Random numbers depend on the number of the update only, so a resumed run draws the same ones.
-            torch.manual_seed(((self.config.seed * 1_000_003 + self.update) * 1_009 + self.process.rank) % 2**63)
+            # Randomness depends on the seed and the number of the update only, so a resumed run is the same run.
+            key = (self.config.seed * 0x9E3779B1 + self.update * 0x85EBCA6B) % 2**32 - 2**31
+            self._key.copy_(torch.tensor([key, self.process.rank * len(self._rows)]), non_blocking=True)
             self._rows.copy_(torch.from_numpy(self.order.batch(self.update)), non_blocking=True)
             rate = learning_rate(self.fraction, self.update, self.config.warm_up)
             for optimiser in self.optimisers:
@@ -103,31 +101,40 @@ class Trainer:
                 self._graphs = [self._record(self._gradients), self._record(self._apply)]
             if self._graphs:
                 self._graphs[0].replay()
-                self.process.sum(self._flat)
+                self._share()
                 self._graphs[1].replay()
             else:
                 self._gradients()
-                self.process.sum(self._flat)
+                self._share()
                 self._apply()
         self._eager_updates += 1
         self.update += 1
         self._updates_in_totals += 1
 
     def _gradients(self) -> None:
-        self._flat.zero_()
+        """Leave the gradients of the summed loss of this process's rows in the parameters, and the task's sums."""
+        for parameter in self._parameters:
+            parameter.grad = None
         sums = self.task.sums(self._rows)
         sums[0].backward()
         self._sums.copy_(sums.detach())
 
+    def _share(self) -> None:
+        """Sum gradients and sums over all processes."""
+        self.process.sum([self._sums, *self._gradient_list()])
+
     @torch.no_grad()
     def _apply(self) -> None:
-        gradients = self._flat[: -len(self._sums)]
-        gradients /= self._sums[1]  # mean over the real tokens of all processes
-        norm = torch.linalg.vector_norm(gradients)
-        gradients *= (self.config.clip / (norm + 1e-6)).clamp(max=1)
+        """Clip the mean gradient over all tokens and make a step."""
+        gradients = self._gradient_list()
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))) / self._sums[1]
+        torch._foreach_mul_(gradients, (self.config.clip / (norm + 1e-6)).clamp(max=1) / self._sums[1])
         self._totals += torch.cat([self._sums, norm[None]])
         for optimiser in self.optimisers:
             optimiser.step()
+
+    def _gradient_list(self) -> list[Tensor]:
+        return [parameter.grad for parameter in self._parameters if parameter.grad is not None]
 
     def _record(self, half: Callable[[], None]) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()

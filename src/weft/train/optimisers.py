@@ -37,7 +37,12 @@ def make_optimisers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
         {"params": plain, "weight_decay": 0.0},
     ]
     adamw = torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=rate(), betas=(0.9, 0.98), eps=1e-9, fused=True
+        [group for group in groups if group["params"]],
+        lr=rate(),
+        betas=(0.9, 0.98),
+        eps=1e-9,
+        fused=True,
+        capturable=device.type == "cuda",
     )
     if not matrices:
         return [adamw]
@@ -45,7 +50,10 @@ def make_optimisers(module: nn.Module, config: TrainingConfig) -> list[torch.opt
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum orthogonalised by Newton-Schulz iterations, all matrices of one shape at once."""
+    """Momentum orthogonalised by Newton-Schulz iterations, in one batch for all matrices.
+
+    Matrices are cut into squares: a tall one is several projections stacked anyway (query, key and value, say).
+    """
 
     def __init__(
         self, parameters: Iterable[nn.Parameter], lr: Tensor, weight_decay: float, momentum: float = 0.95
@@ -58,36 +66,36 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            by_shape: defaultdict[torch.Size, list[nn.Parameter]] = defaultdict(list)
+            by_side: defaultdict[int, list[nn.Parameter]] = defaultdict(list)
             for parameter in group["params"]:
-                by_shape[parameter.shape].append(parameter)
-            for parameters in by_shape.values():
+                by_side[min(parameter.shape)].append(parameter)
+            for side, parameters in by_side.items():
                 gradients = [parameter.grad for parameter in parameters]
                 momenta = [self.state[parameter]["momentum"] for parameter in parameters]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
                 nesterov = torch._foreach_lerp(gradients, momenta, group["momentum"])
-                steps = orthogonalise(torch.stack(nesterov))
+                squares = [square for matrix in nesterov for square in _squares(matrix, side)]
+                steps = orthogonalise(torch.stack(squares)) * (group["lr"] * 0.2 * side**0.5)
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_sub_(parameters, list((steps * group["lr"]).to(parameters[0].dtype)))
+                pieces = [piece for parameter in parameters for piece in _squares(parameter, side)]
+                torch._foreach_sub_(pieces, list(steps))
+
+
+def _squares(matrix: Tensor, side: int) -> tuple[Tensor, ...]:
+    """Views of the square parts of a matrix, one side of which is ``side``; an odd rest stays oblong."""
+    whole = max(matrix.shape) % side == 0
+    return matrix.split(side, dim=0 if matrix.shape[0] > side else 1) if whole else (matrix,)
 
 
 def orthogonalise(matrices: Tensor, iterations: int = 5) -> Tensor:
-    """The matrices (count, rows, columns) with all singular values moved near 1, scaled to AdamW's size of step.
+    """Matrices (count, rows, columns) with all their singular values moved near 1.
 
-    X ← aX + b(XXᵀ)X + c(XXᵀ)²X with Jordan's coefficients. A tall matrix is several projections stacked (query, key and
-    value, say): its square parts are orthogonalised one by one.
+    X ← aX + b(XXᵀ)X + c(XXᵀ)²X with Jordan's coefficients, from X / ‖X‖.
     """
-    count, rows, columns = matrices.shape
-    if rows > columns and rows % columns == 0:
-        return orthogonalise(matrices.reshape(-1, columns, columns), iterations).reshape(matrices.shape)
     a, b, c = 3.4445, -4.7750, 2.0315
     x = matrices.bfloat16() if matrices.is_cuda else matrices
-    if rows > columns:
-        x = x.mT
     x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
     for _ in range(iterations):
         gram = x @ x.mT
-        x = a * x + torch.baddbmm(gram, gram, gram, beta=b, alpha=c) @ x
-    if rows > columns:
-        x = x.mT
-    return x * (0.2 * max(rows, columns) ** 0.5)
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.to(matrices.dtype)
