@@ -50,23 +50,25 @@ class Visible(NamedTuple):
         return seen[:, None]
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible | None) -> Tensor:
-    """softmax(Q·Kᵀ/√d)·V for each head; all arguments are (batch, position, heads, head), and so is the result."""
-    if visible is not None and row_attention_fits(query, key):
+def attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible) -> Tensor:
+    """softmax(Q·Kᵀ/√d)·V for each head; all tensors are (batch, position, heads, head), and so is the result."""
+    if row_attention_fits(query, key):
         return row_attention(query, key, value, visible.queries, visible.keys, visible.causal)
-    mask = None if visible is None else visible.mask()
-    context = F.scaled_dot_product_attention(
-        query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2), attn_mask=mask
-    )
-    return context.transpose(1, 2)
+    return masked_attention(query, key, value, visible.mask())
+
+
+def masked_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    """The same with an explicit mask that can be broadcast to (batch, heads, query, key); None: all is visible."""
+    heads_first = (part.transpose(1, 2) for part in (query, key, value))
+    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask).transpose(1, 2)
 
 
 class SelfAttention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.project = nn.Linear(width, 3 * width)  # query, key, value
-        self.output = nn.Linear(width, width)
+        self.project = nn.Linear(width, 3 * width, bias=False)  # query, key, value
+        self.output = nn.Linear(width, width, bias=False)
 
     def queries_keys_values(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(batch, position, width) → three times (batch, position, heads, head)"""
@@ -81,9 +83,9 @@ class CrossAttention(nn.Module):
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.query = nn.Linear(width, width)
-        self.key_value = nn.Linear(width, 2 * width)
-        self.output = nn.Linear(width, width)
+        self.query = nn.Linear(width, width, bias=False)
+        self.key_value = nn.Linear(width, 2 * width, bias=False)
+        self.output = nn.Linear(width, width, bias=False)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """(batch, key, width) → two times (batch, key, heads, head)"""

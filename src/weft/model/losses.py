@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.utils._triton import has_triton_package
 
 from weft.text.subwords import PAD
 
@@ -41,8 +42,9 @@ def linear_word_loss(states: Tensor, table: Tensor, labels: Tensor, smoothing: f
     The gradient is known as soon as the logits are, so both are computed together in the forward pass and nothing of
     size tokens × vocabulary outlives its chunk.
     """
-    chunk = chunk or (GPU_CHUNK if states.is_cuda else CPU_CHUNK)
-    smoothed, plain = _LinearWordLoss.apply(states, table, labels, smoothing, chunk)
+    limit = chunk or (GPU_CHUNK if states.is_cuda else CPU_CHUNK)
+    chunks = -(-len(states) // limit)
+    smoothed, plain = _LinearWordLoss.apply(states, table, labels, smoothing, -(-len(states) // chunks))
     return WordLoss(smoothed, plain)
 
 
@@ -71,10 +73,14 @@ class _LinearWordLoss(torch.autograd.Function):
 
 
 def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Both sums of ``WordLoss`` for logits (tokens, vocabulary), and ∂smoothed/∂logits in their precision.
+    """Both sums of ``WordLoss`` for logits (tokens, vocabulary), and ∂smoothed/∂logits in their place or precision.
 
     ∂loss_t/∂logit_v = softmax_v − q_t(v), and 0 where the label is padding.
     """
+    if logits.is_cuda and has_triton_package():
+        from weft.model.kernels import word_loss_and_slope
+
+        return word_loss_and_slope(logits, labels, PAD, smoothing)
     precise = logits.float()
     size = logits.shape[1]
     label = labels[:, None].long()
@@ -83,7 +89,7 @@ def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Te
     plain = normaliser - precise.gather(1, label)
     uniform = normaliser - precise.mean(1, keepdim=True)
     smoothed = (1 - smoothing) * plain + smoothing * uniform
-    hit = torch.arange(size, device=logits.device) == label  # compared, not scattered: it fuses into the line below
+    hit = torch.arange(size, device=logits.device) == label
     slope = (precise - normaliser).exp() - torch.where(hit, 1 - smoothing + smoothing / size, smoothing / size)
     sums = torch.cat([(smoothed * real).sum(0), (plain * real).sum(0)])
     return sums, (slope * real).to(logits.dtype)

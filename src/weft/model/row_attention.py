@@ -7,13 +7,12 @@ once. Flash attention, made for long sequences, reads the same data several time
 
 from __future__ import annotations
 
-import importlib.util
-
 import torch
 from torch import Tensor
+from torch.utils._triton import has_triton_package
 
 LONGEST_ROW = 128
-HAS_TRITON = importlib.util.find_spec("triton") is not None
+HAS_TRITON = has_triton_package()
 
 
 def row_attention_fits(query: Tensor, key: Tensor) -> bool:
@@ -31,7 +30,7 @@ def row_attention_fits(query: Tensor, key: Tensor) -> bool:
 def _forward(
     query: Tensor, key: Tensor, value: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool
 ) -> tuple[Tensor, Tensor]:
-    from weft.model.row_attention_kernels import launch_forward
+    from weft.model.kernels import launch_forward
 
     return launch_forward(query, key, value, query_segments, key_segments, causal)
 
@@ -54,7 +53,7 @@ def _backward(
     normaliser: Tensor,
     causal: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    from weft.model.row_attention_kernels import launch_backward
+    from weft.model.kernels import launch_backward
 
     return launch_backward(gradient, query, key, value, query_segments, key_segments, normaliser, causal)
 

@@ -25,8 +25,8 @@ _OPEN_ROWS = 24  # rows that each packer keeps open
 class PackedRows:
     """A corpus in rows."""
 
-    source: np.ndarray  # (rows, row_length) ids
-    target: np.ndarray  # (rows, row_length) ids
+    source: np.ndarray  # (rows, source length) ids
+    target: np.ndarray  # (rows, target length) ids
     left_out: int  # pairs longer than a row
 
     def __len__(self) -> int:
@@ -48,28 +48,32 @@ class PackedRows:
 
 
 def pack(source: Side, target: Side, row_length: int, seed: int = 1) -> PackedRows:
-    """Pack all pairs that fit into rows of ``row_length`` tokens on either side."""
+    """Pack all pairs that fit into rows of ``row_length`` tokens on the side that has more, and of fewer on the other.
+
+    The two lengths are in proportion to the sides of the corpus, so that both sides of a row fill up together.
+    """
     lengths = np.stack([source.lengths, target.lengths], axis=1) + 1  # (pairs, 2), with end-of-sentence
-    fits = np.flatnonzero((lengths <= row_length).all(axis=1))
+    sizes = lengths.sum(axis=0)
+    room = np.minimum(row_length, np.ceil(row_length * sizes / sizes.max() / 8).astype(np.int64) * 8)  # (2,)
+    fits = np.flatnonzero((lengths <= room).all(axis=1))
     if len(fits) == 0:
         raise WeftError(f"no sentence pair fits into a row of {row_length} tokens; raise row_length")
     order = np.random.default_rng(seed).permutation(fits)
-    row_of_pair, starts = assign_rows(lengths[order], row_length)
+    row_of_pair, starts = assign_rows(lengths[order], room)
     rows = int(row_of_pair.max()) + 1
-    sides = [
-        _fill(side, order, row_of_pair * row_length + starts[:, column], rows * row_length)
-        for column, side in enumerate((source, target))
-    ]
-    return PackedRows(
-        sides[0].reshape(rows, row_length), sides[1].reshape(rows, row_length), len(source) - len(fits)
+    source_rows, target_rows = (
+        _fill(side, order, row_of_pair * length + starts[:, column], rows * length).reshape(rows, length)
+        for column, (side, length) in enumerate(zip((source, target), room.tolist(), strict=True))
     )
+    return PackedRows(source_rows, target_rows, len(source) - len(fits))
 
 
-def assign_rows(lengths: np.ndarray, row_length: int) -> tuple[np.ndarray, np.ndarray]:
+def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Best-fit packing: the row of each pair, and where its two sides start there.
 
-    ``lengths`` is (pairs, 2). Each of some independent packers has a few open rows, puts a pair into the fullest one
-    that still has room on both sides, and where there is none replaces its fullest row by a new one.
+    ``lengths`` is (pairs, 2), ``room`` the length of a row on each side. Each of some independent packers has a few
+    open rows, puts a pair into the fullest one that still has room on both sides, and where there is none replaces its
+    fullest row by a new one.
     """
     pairs = len(lengths)
     lanes = max(1, min(_LANES, pairs // (20 * _OPEN_ROWS)))
@@ -80,8 +84,8 @@ def assign_rows(lengths: np.ndarray, row_length: int) -> tuple[np.ndarray, np.nd
     for first in range(0, pairs, lanes):
         wanted = lengths[first : first + lanes]  # (lanes, 2): one pair for each packer
         lane = np.arange(len(wanted))
-        fullness = used[: len(wanted)].max(axis=2)  # (lanes, open rows)
-        fits = (used[: len(wanted)] + wanted[:, None] <= row_length).all(axis=2)
+        fullness = (used[: len(wanted)] + room.max() - room).max(axis=2)  # (lanes, open rows)
+        fits = (used[: len(wanted)] + wanted[:, None] <= room).all(axis=2)
         best = np.where(fits, fullness, -1).argmax(axis=1)
         full = np.flatnonzero(~fits.any(axis=1))  # packers without room: close their fullest row
         if len(full):

@@ -105,3 +105,12 @@ def normaliser(config: TextConfig) -> Callable[[str], str]:
 def _strip_diacritics(word: str) -> str:
     decomposed = unicodedata.normalize("NFD", word)
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+
+
+def join_words(words: list[str], tokenisation: str, language: str) -> str:
+    """Words as running text: with spaces between them, or as the Moses detokeniser puts them together."""
+    if tokenisation == "spaces":
+        return " ".join(words)
+    from sacremoses import MosesDetokenizer
+
+    return MosesDetokenizer(lang=language).detokenize(words, unescape=False)

@@ -77,14 +77,22 @@ class Muon(torch.optim.Optimizer):
                 squares = [square for matrix in nesterov for square in _squares(matrix, side)]
                 steps = orthogonalise(torch.stack(squares)) * (group["lr"] * 0.2 * side**0.5)
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
-                pieces = [piece for parameter in parameters for piece in _squares(parameter, side)]
-                torch._foreach_sub_(pieces, list(steps))
+                counts = [len(_squares(parameter, side)) for parameter in parameters]
+                whole = map(_assemble, steps.split(counts), parameters)
+                torch._foreach_sub_(parameters, list(whole))
 
 
 def _squares(matrix: Tensor, side: int) -> tuple[Tensor, ...]:
     """Views of the square parts of a matrix, one side of which is ``side``; an odd rest stays oblong."""
     whole = max(matrix.shape) % side == 0
     return matrix.split(side, dim=0 if matrix.shape[0] > side else 1) if whole else (matrix,)
+
+
+def _assemble(squares: Tensor, like: Tensor) -> Tensor:
+    """Undo ``_squares``."""
+    if like.shape[0] < like.shape[1]:
+        squares = squares.transpose(0, 1)
+    return squares.reshape(like.shape)
 
 
 def orthogonalise(matrices: Tensor, iterations: int = 5) -> Tensor:

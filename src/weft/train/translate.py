@@ -42,13 +42,12 @@ class TranslationTask:
         self._dtype = torch.bfloat16 if half else torch.float32
         compiled = config.compile == "yes" or (config.compile == "auto" and device.type == "cuda")
         self._predict = torch.compile(model) if compiled else model
-        self._word_loss = torch.compile(linear_word_loss) if compiled else linear_word_loss
 
     def word_loss(self, source: Tensor, target: Tensor) -> WordLoss:
         """The loss of rows given as ids (rows, row length)."""
         with self._precision:
             states = self._predict(source, target).to(self._dtype)
-        return self._word_loss(states.flatten(0, 1), self.module.embedding.weight, target.flatten(), self.smoothing)
+        return linear_word_loss(states.flatten(0, 1), self.module.embedding.weight, target.flatten(), self.smoothing)
 
     def sums(self, rows: Tensor) -> Tensor:
         target = self.target[rows]
@@ -113,8 +112,8 @@ def _introduction(direction: str, trainer: Trainer, model: TranslationModel, row
         f"{tokens:,.0f} target tokens an update ({rows.padding:.1%} padding), {epoch:,.0f} updates an epoch"
     ]
     if rows.left_out:
-        length = rows.source.shape[1]
-        lines.append(f"{direction}: {rows.left_out:,} pairs longer than a row of {length} tokens are left out")
+        lengths = f"{rows.source.shape[1]} + {rows.target.shape[1]}"
+        lines.append(f"{direction}: {rows.left_out:,} pairs do not fit into a row of {lengths} tokens and are left out")
     if trainer.update:
         lines.append(f"{direction}: going on from update {trainer.update:,}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The Triton kernels behind ``row_attention``; imported only where there is a GPU."""
+"""Triton kernels behind ``row_attention`` and ``linear_word_loss``; imported only where there is a GPU."""
 
 from __future__ import annotations
 
@@ -134,3 +134,43 @@ def launch_backward(
         queries, keys, heads, width**-0.5, causal, _tile(queries), _tile(keys), width, num_warps=4,
     )  # fmt: skip
     return gradients
+
+
+@triton.jit
+def _word_loss_kernel(logits, labels, losses, size, padding, smoothing, BLOCK: tl.constexpr):
+    """One row of logits: its losses, and in place of the logits the slope of the loss."""
+    row = tl.program_id(0).to(tl.int64)
+    logits += row * size
+    label = tl.load(labels + row)
+    highest = -float("inf")
+    total = 0.0
+    plain_sum = 0.0
+    for start in range(0, size, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        block = tl.load(logits + place, mask=place < size, other=-float("inf")).to(tl.float32)
+        higher = tl.maximum(highest, tl.max(block, 0))
+        total = total * tl.exp2((highest - higher) * LOG2_E) + tl.sum(tl.exp2((block - higher) * LOG2_E), 0)
+        plain_sum += tl.sum(tl.where(place < size, block, 0.0), 0)
+        highest = higher
+    normaliser = highest + tl.log(total)
+    real = (label != padding).to(tl.float32)
+    plain = normaliser - tl.load(logits + label).to(tl.float32)
+    smoothed = (1 - smoothing) * plain + smoothing * (normaliser - plain_sum / size)
+    tl.store(losses + 2 * row, smoothed * real)
+    tl.store(losses + 2 * row + 1, plain * real)
+    tl.debug_barrier()  # the label's logit must be read before it is overwritten
+    for start in range(0, size, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        block = tl.load(logits + place, mask=place < size, other=0.0).to(tl.float32)
+        slope = tl.exp2((block - normaliser) * LOG2_E) - smoothing / size
+        slope -= tl.where(place == label, 1 - smoothing, 0.0)
+        tl.store(logits + place, (slope * real).to(logits.dtype.element_ty), mask=place < size)
+
+
+def word_loss_and_slope(logits: Tensor, labels: Tensor, padding: int, smoothing: float) -> tuple[Tensor, Tensor]:
+    """``losses.loss_and_slope`` in two passes over the logits, which become the slope."""
+    losses = torch.empty(len(logits), 2, device=logits.device)
+    _word_loss_kernel[(len(logits),)](
+        logits, labels, losses, logits.shape[1], padding, smoothing, BLOCK=4096, num_warps=8
+    )  # fmt: skip
+    return losses.sum(0), logits
