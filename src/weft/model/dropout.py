@@ -8,6 +8,7 @@ backward pass instead of a mask that is stored.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,27 +19,35 @@ class Dropout(nn.Module):
     def __init__(self, probability: float) -> None:
         super().__init__()
         self.probability = probability
-        self.key = torch.zeros(2, dtype=torch.int32)  # of the update; number of the first row of the batch
-        self.salt = 0
+        self.key = torch.zeros((), dtype=torch.int32)  # of the update and the layer
+        self.first_row = torch.zeros((), dtype=torch.int32)  # where this process's rows begin in the batch
 
     def forward(self, states: Tensor) -> Tensor:
         if not self.training or self.probability == 0:
             return states
         rows, length, width = states.shape
-        row = torch.arange(rows, device=states.device, dtype=torch.int32) + self.key[1]
+        row = torch.arange(rows, device=states.device, dtype=torch.int32) + self.first_row
         place = torch.arange(length * width, device=states.device, dtype=torch.int32)
         number = row[:, None] * (length * width) + place  # wraps around, which is fine for a hash
-        keep = uniform(number + uniform(self.key[0] + self.salt)) >= round(self.probability * 2**32) - 2**31
+        keep = uniform(number + uniform(self.key)) >= round(self.probability * 2**32) - 2**31
         return torch.where(keep.view(rows, length, width), states * (1 / (1 - self.probability)), 0)
 
 
-def share_key(module: nn.Module, device: torch.device) -> Tensor:
-    """Give all dropout layers of a module one key, a tensor to be set before each update, and each its own salt."""
-    key = torch.zeros(2, dtype=torch.int32, device=device)
-    layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
-    for number, layer in enumerate(layers, 1):
-        layer.key, layer.salt = key, number * 0x3C6EF372
-    return key
+class DropoutKeys:
+    """The keys of all dropout layers of a module, in one tensor on its device."""
+
+    def __init__(self, module: nn.Module, seed: int, first_row: int, device: torch.device) -> None:
+        layers = [layer for layer in module.modules() if isinstance(layer, Dropout)]
+        self._seed = seed
+        self._keys = torch.zeros(len(layers), dtype=torch.int32, device=device)
+        start = torch.tensor(first_row, dtype=torch.int32, device=device)
+        for layer, key in zip(layers, self._keys, strict=True):
+            layer.key, layer.first_row = key, start  # tensors, not numbers: compiled layers take them as input
+
+    def set(self, update: int) -> None:
+        """Set the keys for an update."""
+        drawn = np.random.default_rng([self._seed, update]).integers(-(2**31), 2**31, len(self._keys), np.int32)
+        self._keys.copy_(torch.from_numpy(drawn), non_blocking=True)
 
 
 def uniform(number: Tensor) -> Tensor:

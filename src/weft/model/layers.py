@@ -19,17 +19,20 @@ from weft.model.row_attention import row_attention, row_attention_fits
 from weft.text.subwords import END, PAD
 
 
-def segments(ids: Tensor) -> Tensor:
-    """The number of the sentence in its row that each token belongs to; padding is -1. (batch, length)"""
-    ends = (ids == END).int()
-    return torch.where(ids == PAD, -1, ends.cumsum(1, dtype=torch.int32) - ends)
+class Rows(NamedTuple):
+    """Packed rows of ids and what they imply. All (batch, length)."""
 
+    ids: Tensor
+    segments: Tensor  # the number of the sentence in its row that each token belongs to; padding is -1
+    places: Tensor  # the position of each token within its sentence
 
-def positions(ids: Tensor) -> Tensor:
-    """The position of each token within its sentence. (batch, length)"""
-    place = torch.arange(ids.shape[1], device=ids.device)
-    begins = F.pad(ids[:, :-1] == END, (1, 0), value=False)
-    return place - torch.where(begins, place, 0).cummax(1).values
+    @classmethod
+    def of(cls, ids: Tensor) -> Rows:
+        ends = (ids == END).int()
+        segments = torch.where(ids == PAD, -1, ends.cumsum(1, dtype=torch.int32) - ends)
+        column = torch.arange(ids.shape[1], device=ids.device)
+        begins = F.pad(ids[:, :-1] == END, (1, 0), value=False)
+        return cls(ids, segments, column - torch.where(begins, column, 0).cummax(1).values)
 
 
 class Visible(NamedTuple):
@@ -133,6 +136,25 @@ class DecoderLayer(nn.Module):
         keys_values = self.cross.keys_values(memory)
         states = states + self.dropout(self.cross(self.norm_cross(states), keys_values, source))
         return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
+
+
+class Embedding(nn.Module):
+    """Scaled word embeddings plus positions, in the precision of the computation."""
+
+    positions: Tensor
+
+    def __init__(self, words: int, longest: int, config: ModelConfig) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, config.width)
+        self.dropout = Dropout(config.dropout)
+        self.register_buffer("positions", sinusoids(longest, config.width), persistent=False)
+
+    def forward(self, ids: Tensor, places: Tensor) -> Tensor:
+        """Two times (batch, length) → (batch, length, width)"""
+        embedded = self.words(ids) * self.words.embedding_dim**0.5 + self.positions[places]
+        if torch.is_autocast_enabled(ids.device.type):
+            embedded = embedded.to(torch.get_autocast_dtype(ids.device.type))
+        return self.dropout(embedded)
 
 
 def sinusoids(length: int, width: int) -> Tensor:

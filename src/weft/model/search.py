@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from weft.model.layers import masked_attention
+from weft.model.layers import Rows, masked_attention
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 from weft.text.subwords import END, PAD
 
@@ -33,7 +33,7 @@ class _Cache:
 
 def start(model: TranslationModel, source: Tensor, beam: int = 1) -> _Cache:
     """Encode sentences, one per row (sentences, source), for ``beam`` hypotheses each."""
-    memory = model.encode(source).repeat_interleave(beam, 0)
+    memory = model.encode(Rows.of(source)).repeat_interleave(beam, 0)
     heads, head = model.config.heads, model.config.width // model.config.heads
     empty = memory.new_zeros(len(memory), 0, heads, head)
     return _Cache(
@@ -46,7 +46,7 @@ def start(model: TranslationModel, source: Tensor, beam: int = 1) -> _Cache:
 def advance(model: TranslationModel, words: Tensor, cache: _Cache) -> Tensor:
     """Read one more word of every hypothesis (hypotheses,); the logits of the next. (hypotheses, vocabulary)"""
     position = torch.full_like(words, cache.target[0][0].shape[1])
-    states = model.embed(words[:, None], position[:, None])
+    states = model.embedding(words[:, None], position[:, None])
     for index, layer in enumerate(model.decoder):
         query, key, value = layer.attention.queries_keys_values(layer.norm_attention(states))
         key = torch.cat([cache.target[index][0], key], dim=1)

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
-from weft.model.dropout import share_key
+from weft.model.dropout import DropoutKeys
 from weft.progress import Progress
 from weft.text.batches import RowOrder
 from weft.train.checkpoint import Checkpoints
@@ -69,8 +69,8 @@ class Trainer:
         self._parameters = [parameter for parameter in task.module.parameters() if parameter.requires_grad]
         self._sums = torch.zeros(2 + len(task.figures), device=device)  # of the task, in the last update
         self._totals = torch.zeros(len(self._sums) + 1, device=device, dtype=torch.float64)  # since the last report
-        self._key = share_key(task.module, device)
         self._rows = torch.zeros(order.batch_rows // order.world, dtype=torch.long, device=device)
+        self._keys = DropoutKeys(task.module, config.seed, process.rank * len(self._rows), device)
         self._updates_in_totals = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._graphs: list[torch.cuda.CUDAGraph] = []
@@ -90,8 +90,7 @@ class Trainer:
         """Make one update. On a GPU the call returns before the work is done."""
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
             # Randomness depends on the seed and the number of the update only, so a resumed run is the same run.
-            key = (self.config.seed * 0x9E3779B1 + self.update * 0x85EBCA6B) % 2**32 - 2**31
-            self._key.copy_(torch.tensor([key, self.process.rank * len(self._rows)]), non_blocking=True)
+            self._keys.set(self.update)
             self._rows.copy_(torch.from_numpy(self.order.batch(self.update)), non_blocking=True)
             rate = learning_rate(self.fraction, self.update, self.config.warm_up)
             for optimiser in self.optimisers:

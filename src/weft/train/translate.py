@@ -41,13 +41,14 @@ class TranslationTask:
         self._precision = torch.autocast(device.type, torch.bfloat16) if half else nullcontext()
         self._dtype = torch.bfloat16 if half else torch.float32
         compiled = config.compile == "yes" or (config.compile == "auto" and device.type == "cuda")
-        self._predict = torch.compile(model) if compiled else model
+        if compiled:
+            model.compile_parts()
 
     def word_loss(self, source: Tensor, target: Tensor) -> WordLoss:
         """The loss of rows given as ids (rows, row length)."""
         with self._precision:
-            states = self._predict(source, target).to(self._dtype)
-        return linear_word_loss(states.flatten(0, 1), self.module.embedding.weight, target.flatten(), self.smoothing)
+            states = self.module(source, target).to(self._dtype)
+        return linear_word_loss(states.flatten(0, 1), self.module.table, target.flatten(), self.smoothing)
 
     def sums(self, rows: Tensor) -> Tensor:
         target = self.target[rows]
