@@ -100,7 +100,7 @@ def main() -> None:
         for name, rows in (("forward", packed), ("backward", packed.swapped()))[: arguments.directions]:
             model = TranslationModel(PRESETS[arguments.preset], vocabulary)
             order = RowOrder.for_budget(rows, config.target_tokens, config.seed)
-            task = TranslationTask(name, model, rows, config, device)
+            task = TranslationTask(model, rows, config, device)
             trainers.append(Trainer(task, config, order, process, Path(folder) / name, {}))
             flop += update_flop(model.config, vocabulary, rows, order.batch_rows)
             padding += rows.padding / arguments.directions
@@ -127,7 +127,7 @@ def main() -> None:
     result = {
         "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
         "preset": arguments.preset,
-        "parameters": model.parameter_count,
+        "parameters": sum(parameter.numel() for parameter in trainers[0].task.module.parameters()),
         "directions": arguments.directions,
         "optimiser": arguments.optimiser,
         "updates_per_second": round(arguments.directions * arguments.updates / seconds, 2),

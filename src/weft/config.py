@@ -10,6 +10,7 @@ import dataclasses
 import json
 import tomllib
 import typing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -98,10 +99,8 @@ class TrainingConfig:
     """Sentence pairs are packed into rows of this many source and target tokens; longer ones don't take part."""
     optimiser: Literal["muon", "adamw"] = "muon"
     """Muon for the matrices of the layers and AdamW for the rest, or AdamW for all."""
-    learning_rate: float = 2e-3
-    """Peak learning rate of AdamW."""
-    muon_learning_rate: float = 1e-2
-    """Peak learning rate of Muon."""
+    learning_rate: float = 8e-3
+    """Peak learning rate (8e-3 suits muon, 2e-3 adamw)."""
     weight_decay: float = 0.01
     warm_up: int = 400
     """Updates over which the learning rate rises to its peak."""
@@ -188,17 +187,39 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     return value
 
 
-def load_recipe(path: Path) -> Recipe:
-    """Read a TOML recipe. ``[model]`` overrides single fields of the preset; paths are relative to where weft runs."""
+def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a TOML recipe. Paths in it are relative to where weft runs.
+
+    The table ``[model]`` sets single fields of the preset. ``overrides`` such as ``training.updates=500`` are put over
+    what the file says.
+    """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WeftError(f"{path}: no such recipe") from None
+    except OSError as error:
+        raise WeftError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WeftError(f"{path}: not a valid TOML file: {error}") from None
+    for override in overrides:
+        _override(values, override)
     preset = values.get("preset", "paper")
     if preset not in PRESETS:
         raise WeftError(f"{path}: preset must be one of {', '.join(PRESETS)}, not {preset!r}")
     model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=PRESETS[preset])
     recipe = from_dict(Recipe, values, str(path))
     return dataclasses.replace(recipe, model=model)
+
+
+def _override(values: dict[str, Any], override: str) -> None:
+    name, equals, text = override.partition("=")
+    if not equals:
+        raise WeftError(f"{override}: expected a setting such as training.updates=500")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a string needs no quotes on the command line
+    *tables, last = name.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise WeftError(f"{override}: {table} is no table of settings")
+    values[last] = value

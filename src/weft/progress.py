@@ -17,7 +17,7 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """A bar that goes through named phases: ``with Progress() as bar: bar.phase("reading", total=…); bar.advance(1)``."""
+    """A bar that goes through named phases: ``with Progress() as bar: bar.phase("reading", total, "B")``."""
 
     def __init__(self, visible: bool = True) -> None:
         self._bar: Any = None

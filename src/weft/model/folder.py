@@ -62,13 +62,18 @@ class ModelFolder:
             "training": training,
         }
         staging = self.folder.with_name(f"{self.folder.name}.partial")
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        save_file({name: value.detach().cpu().contiguous() for name, value in weights.items()}, staging / "model.safetensors")
-        subwords.save(staging / "tokenizer.json")
-        (staging / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(self.folder, ignore_errors=True)
-        staging.rename(self.folder)
+        try:
+            shutil.rmtree(staging, ignore_errors=True)
+            staging.mkdir(parents=True)
+            cpu_weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
+            save_file(cpu_weights, staging / "model.safetensors")
+            subwords.save(staging / "tokenizer.json")
+            (staging / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+            shutil.rmtree(self.folder, ignore_errors=True)
+            staging.rename(self.folder)
+        except (OSError, SafetensorError) as error:
+            shutil.rmtree(staging, ignore_errors=True)
+            raise WeftError(f"{self.folder}: cannot be written: {error}") from None
 
     def load(self, device: torch.device) -> LoadedModel:
         """Load the model for inference."""
@@ -81,9 +86,7 @@ class ModelFolder:
             raise WeftError(f"{path}: damaged") from None
         if not isinstance(config, dict) or config.get("format") != FORMAT:
             raise WeftError(f"{path}: not of the format '{FORMAT}'")
-        subwords = Subwords.load(
-            self.folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text")
-        )
+        subwords = Subwords.load(self.folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text"))
         shape = from_dict(ModelConfig, config["model"], f"{path}: model")
         weights_path = self.folder / "model.safetensors"
         try:

@@ -1,5 +1,8 @@
 """Triton kernels behind ``row_attention`` and ``linear_word_loss``; imported only where there is a GPU."""
 
+# Kernels are written in Triton's language, which only looks like Python to a type checker.
+# pyrefly: ignore-errors
+
 from __future__ import annotations
 
 import torch

@@ -18,6 +18,8 @@ from weft.model.dropout import Dropout
 from weft.model.row_attention import row_attention, row_attention_fits
 from weft.text.subwords import END, PAD
 
+KeysValues = tuple[Tensor, Tensor]  # two times (batch, key, heads, head)
+
 
 class Rows(NamedTuple):
     """Packed rows of ids and what they imply. All (batch, length)."""
@@ -90,14 +92,17 @@ class CrossAttention(nn.Module):
         self.key_value = nn.Linear(width, 2 * width, bias=False)
         self.output = nn.Linear(width, width, bias=False)
 
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+    def queries(self, states: Tensor) -> Tensor:
+        """(batch, query, width) → (batch, query, heads, head)"""
+        return self.query(states).unflatten(-1, (self.heads, -1))
+
+    def keys_values(self, memory: Tensor) -> KeysValues:
         """(batch, key, width) → two times (batch, key, heads, head)"""
         key, value = self.key_value(memory).unflatten(-1, (2, self.heads, -1)).unbind(2)
         return key, value
 
-    def forward(self, states: Tensor, keys_values: tuple[Tensor, Tensor], visible: Visible) -> Tensor:
-        query = self.query(states).unflatten(-1, (self.heads, -1))
-        return self.output(attend(query, *keys_values, visible).flatten(2))
+    def forward(self, states: Tensor, memory: Tensor, visible: Visible) -> Tensor:
+        return self.output(attend(self.queries(states), *self.keys_values(memory), visible).flatten(2))
 
 
 class FeedForward(nn.Sequential):
@@ -133,9 +138,21 @@ class DecoderLayer(nn.Module):
     def forward(self, states: Tensor, memory: Tensor, left: Visible, source: Visible) -> Tensor:
         """``left`` is what a target word sees of its own sentence, ``source`` what it sees of the other."""
         states = states + self.dropout(self.attention(self.norm_attention(states), left))
-        keys_values = self.cross.keys_values(memory)
-        states = states + self.dropout(self.cross(self.norm_cross(states), keys_values, source))
+        states = states + self.dropout(self.cross(self.norm_cross(states), memory, source))
         return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
+
+    def step(self, states: Tensor, past: KeysValues, memory: KeysValues, visible: Tensor) -> tuple[Tensor, KeysValues]:
+        """``forward`` for one more word of each sentence, for inference. (batch, 1, width)
+
+        ``past`` holds keys and values of the words before it, ``memory`` those of the source, of which ``visible``
+        (batch, 1, 1, source) tells the real words. Also returns ``past`` with the new word.
+        """
+        query, key, value = self.attention.queries_keys_values(self.norm_attention(states))
+        past = torch.cat([past[0], key], dim=1), torch.cat([past[1], value], dim=1)
+        states = states + self.attention.output(masked_attention(query, *past, None).flatten(2))
+        query = self.cross.queries(self.norm_cross(states))
+        states = states + self.cross.output(masked_attention(query, *memory, visible).flatten(2))
+        return states + self.feed_forward(self.norm_feed_forward(states)), past
 
 
 class Embedding(nn.Module):

@@ -11,7 +11,6 @@ from torch.utils._triton import has_triton_package
 
 from weft.text.subwords import PAD
 
-
 GPU_CHUNK = 8192  # tokens: few and large matrix products
 CPU_CHUNK = 128  # tokens: logits that stay in the cache
 
@@ -67,7 +66,7 @@ class _LinearWordLoss(torch.autograd.Function):
         return losses[0], losses[1]
 
     @staticmethod
-    def backward(ctx, gradient: Tensor, _: Tensor):
+    def backward(ctx, gradient: Tensor, _: Tensor):  # pyrefly: ignore[bad-override]
         states_gradient, table_gradient = ctx.saved_tensors
         return states_gradient * gradient.to(states_gradient.dtype), table_gradient * gradient, None, None, None
 

@@ -1,8 +1,8 @@
 """Attention within short rows as one GPU kernel each way.
 
-A row of up to 128 tokens fits into one tile, so a program that owns one head of one row needs no loop: it reads queries,
-keys and values once, keeps the whole score matrix in registers, and in the backward pass makes all three gradients at
-once. Flash attention, made for long sequences, reads the same data several times here.
+A row of up to 128 tokens fits into one tile, so a program that owns one head of one row needs no loop: it reads
+queries, keys and values once, keeps the whole score matrix in registers, and in the backward pass makes all three
+gradients at once. Flash attention, made for long sequences, reads the same data several times here.
 """
 
 from __future__ import annotations

@@ -11,52 +11,44 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from weft.model.layers import Rows, masked_attention
+from weft.model.layers import KeysValues, Rows
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 from weft.text.subwords import END, PAD
 
 
 @dataclass
-class _Cache:
+class Cache:
     """Keys and values of all decoder layers: of the target so far, and of the source."""
 
-    target: list[tuple[Tensor, Tensor]]  # per layer (hypotheses, words so far, heads, head)
-    source: list[tuple[Tensor, Tensor]]  # per layer (hypotheses, source, heads, head)
+    past: list[KeysValues]  # per layer (hypotheses, words so far, heads, head)
+    memory: list[KeysValues]  # per layer (hypotheses, source, heads, head)
     visible: Tensor  # (hypotheses, 1, 1, source): which source positions hold words
 
     def select(self, chosen: Tensor) -> None:
         """Keep the hypotheses ``chosen``, in that order."""
-        self.target = [(key[chosen], value[chosen]) for key, value in self.target]
-        self.source = [(key[chosen], value[chosen]) for key, value in self.source]
+        self.past = [(key[chosen], value[chosen]) for key, value in self.past]
+        self.memory = [(key[chosen], value[chosen]) for key, value in self.memory]
         self.visible = self.visible[chosen]
 
 
-def start(model: TranslationModel, source: Tensor, beam: int = 1) -> _Cache:
+def start(model: TranslationModel, source: Tensor, beam: int = 1) -> Cache:
     """Encode sentences, one per row (sentences, source), for ``beam`` hypotheses each."""
-    memory = model.encode(Rows.of(source)).repeat_interleave(beam, 0)
-    heads, head = model.config.heads, model.config.width // model.config.heads
-    empty = memory.new_zeros(len(memory), 0, heads, head)
-    return _Cache(
-        target=[(empty, empty) for _ in model.decoder],
-        source=[layer.cross.keys_values(memory) for layer in model.decoder],
+    states = model.encode(Rows.of(source)).repeat_interleave(beam, 0)
+    heads = model.config.heads
+    empty = states.new_zeros(len(states), 0, heads, model.config.width // heads)
+    return Cache(
+        past=[(empty, empty) for _ in model.decoder],
+        memory=[layer.cross.keys_values(states) for layer in model.decoder_layers],
         visible=(source != PAD).repeat_interleave(beam, 0)[:, None, None],
     )
 
 
-def advance(model: TranslationModel, words: Tensor, cache: _Cache) -> Tensor:
+def advance(model: TranslationModel, words: Tensor, cache: Cache) -> Tensor:
     """Read one more word of every hypothesis (hypotheses,); the logits of the next. (hypotheses, vocabulary)"""
-    position = torch.full_like(words, cache.target[0][0].shape[1])
-    states = model.embedding(words[:, None], position[:, None])
-    for index, layer in enumerate(model.decoder):
-        query, key, value = layer.attention.queries_keys_values(layer.norm_attention(states))
-        key = torch.cat([cache.target[index][0], key], dim=1)
-        value = torch.cat([cache.target[index][1], value], dim=1)
-        cache.target[index] = key, value
-        states = states + layer.attention.output(masked_attention(query, key, value, None).flatten(2))
-        query = layer.cross.query(layer.norm_cross(states)).unflatten(-1, (model.config.heads, -1))
-        context = masked_attention(query, *cache.source[index], cache.visible)
-        states = states + layer.cross.output(context.flatten(2))
-        states = states + layer.feed_forward(layer.norm_feed_forward(states))
+    place = torch.full_like(words, cache.past[0][0].shape[1])
+    states = model.embedding(words[:, None], place[:, None])
+    for index, layer in enumerate(model.decoder_layers):
+        states, cache.past[index] = layer.step(states, cache.past[index], cache.memory[index], cache.visible)
     return model.logits(model.decoder_norm(states)[:, 0]).float()
 
 

@@ -6,6 +6,8 @@ one sentence in each row.
 
 from __future__ import annotations
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 
@@ -54,6 +56,10 @@ class TranslationModel(nn.Module):
     def table(self) -> Tensor:
         """The embeddings of all words, which are the output layer as well. (vocabulary and a few rows, width)"""
         return self.embedding.words.weight
+
+    @property
+    def decoder_layers(self) -> list[DecoderLayer]:
+        return cast("list[DecoderLayer]", list(self.decoder))
 
     @property
     def parameter_count(self) -> int:

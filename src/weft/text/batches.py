@@ -85,7 +85,7 @@ def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.n
         wanted = lengths[first : first + lanes]  # (lanes, 2): one pair for each packer
         lane = np.arange(len(wanted))
         fullness = (used[: len(wanted)] + room.max() - room).max(axis=2)  # (lanes, open rows)
-        fits = (used[: len(wanted)] + wanted[:, None] <= room).all(axis=2)
+        fits = np.logical_and.reduce(used[: len(wanted)] + wanted[:, None] <= room, axis=2)
         best = np.where(fits, fullness, -1).argmax(axis=1)
         full = np.flatnonzero(~fits.any(axis=1))  # packers without room: close their fullest row
         if len(full):

@@ -10,12 +10,14 @@ import contextlib
 import gzip
 import io
 import lzma
-import os
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import zstandard
 
 from weft.errors import BadLine, WeftError
 
@@ -69,7 +71,7 @@ class Corpus:
 
     def size(self) -> int:
         """Bytes on disk (0 for stdin), to measure progress by."""
-        return sum(os.path.getsize(name) for name in self.files + self.source + self.target if name != "-")
+        return sum(Path(name).stat().st_size for name in self.files + self.source + self.target if name != "-")
 
     def blocks(self) -> Iterator[Block]:
         """All lines, in order, in blocks."""
@@ -114,11 +116,7 @@ class Lines:
     def __next__(self) -> bytes:
         try:
             line = self._stream.readline()
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
-        except Exception as error:
-            if type(error).__name__ != "ZstdError":  # zstandard is imported only where a file needs it
-                raise
+        except (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
             raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
         if not line:
             raise StopIteration
@@ -154,10 +152,6 @@ def open_lines(name: str) -> Iterator[Lines]:
 
 
 def _open_zstandard(raw: IO[bytes]) -> IO[bytes]:
-    try:
-        import zstandard
-    except ImportError:
-        raise WeftError(f"{raw.name}: .zst files need the package zstandard: pip install zstandard") from None
     return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
 
 

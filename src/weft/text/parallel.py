@@ -7,7 +7,10 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
+
+from weft.errors import WeftError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -31,10 +34,19 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
         return
     # spawn: workers start clean, whatever threads and locks the parent has
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        pending: deque[Future[Result]] = deque(pool.submit(function, item) for item in head)
-        for item in iterator:
-            pending.append(pool.submit(function, item))
-            if len(pending) > 2 * workers:
-                yield pending.popleft().result()
-        while pending:
+        try:
+            yield from _in_order(pool, function, head, iterator, 2 * workers)
+        except BrokenProcessPool:
+            raise WeftError("a worker process was killed, perhaps for want of memory; try again with less") from None
+
+
+def _in_order(
+    pool: ProcessPoolExecutor, function: Callable[[Item], Result], head: list[Item], rest: Iterator[Item], limit: int
+) -> Iterator[Result]:
+    pending: deque[Future[Result]] = deque(pool.submit(function, item) for item in head)
+    for item in rest:
+        pending.append(pool.submit(function, item))
+        if len(pending) > limit:
             yield pending.popleft().result()
+    while pending:
+        yield pending.popleft().result()

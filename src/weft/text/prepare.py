@@ -169,7 +169,7 @@ def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str
     """Masks over the spooled pairs: those to train on, and those held out."""
     pairs = len(fingerprints)
     source, target = fingerprints[:, 0], fingerprints[:, 1]
-    # A pair's own number, the same for equal pairs, without order: multiply by odd constants and shift the high bits in.
+    # A number for each pair, the same for equal pairs and in no order: the smallest ones are a random choice.
     mixed = source * np.uint64(0x9E3779B97F4A7C15) + target * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(config.seed)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
     numbers, first = np.unique(mixed, return_index=True)

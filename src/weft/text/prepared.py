@@ -1,11 +1,11 @@
 """A corpus on disk as memory-mapped ids: made once by ``weft prepare``, opened at once, whatever its size.
 
-    manifest.json     counts, options, checksums; written last, so a folder that has one is complete
-    tokenizer.json    the joint byte pair encoding
-    source.ids        pieces of all source sentences, one after the other, without end-of-sentence symbols
-    source.offsets    where each sentence begins in source.ids (pairs + 1 numbers)
-    target.ids, target.offsets
-    held-out.tsv      the pairs held out of training, in the user's own words
+manifest.json     counts, options, checksums; written last, so a folder that has one is complete
+tokenizer.json    the joint byte pair encoding
+source.ids        pieces of all source sentences, one after the other, without end-of-sentence symbols
+source.offsets    where each sentence begins in source.ids (pairs + 1 numbers)
+target.ids, target.offsets
+held-out.tsv      the pairs held out of training, in the user's own words
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _characters_of_bytes() -> Iterator[tuple[str, int]]:
     """The byte-level alphabet: printable bytes stand for themselves, the others for the characters from U+0100 on."""
     unprintable = 0
     for byte in range(256):
-        if 33 <= byte <= 126 or 161 <= byte <= 172 or 174 <= byte:
+        if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174:
             yield chr(byte), byte
         else:
             yield chr(256 + unprintable), byte

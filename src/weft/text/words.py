@@ -10,9 +10,9 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable
+from typing import Any
 
 from weft.config import TextConfig
-from weft.errors import WeftError
 
 Span = tuple[int, int]  # start and end of a word: text[start:end]
 
@@ -41,11 +41,9 @@ def split_words(text: str, tokenisation: str, language: str) -> list[str]:
 
 
 @functools.cache
-def _moses_tokeniser(language: str) -> Callable[[str], list[str]]:
-    try:
-        from sacremoses import MosesTokenizer
-    except ImportError:
-        raise WeftError("Moses tokenisation needs the package sacremoses: pip install 'weft[text]'") from None
+def _moses_tokeniser(language: str) -> Callable[..., Any]:
+    from sacremoses import MosesTokenizer
+
     tokeniser = MosesTokenizer(lang=language)
     return functools.partial(tokeniser.tokenize, escape=False)
 
@@ -113,4 +111,4 @@ def join_words(words: list[str], tokenisation: str, language: str) -> str:
         return " ".join(words)
     from sacremoses import MosesDetokenizer
 
-    return MosesDetokenizer(lang=language).detokenize(words, unescape=False)
+    return str(MosesDetokenizer(lang=language).detokenize(words, unescape=False))

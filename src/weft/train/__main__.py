@@ -1,20 +1,17 @@
-"""``python -m weft.train RECIPE``: training on hosts that have torch, numpy, tokenizers and safetensors, and no more."""
+"""``python -m weft.train RECIPE``: training where little more than torch, tokenizers and safetensors is installed."""
 
 import sys
 from pathlib import Path
 
 from weft.config import load_recipe
-from weft.errors import WeftError
+from weft.errors import errors_as_lines
 from weft.progress import say
 from weft.train.recipe import run_recipe
 
 if __name__ == "__main__":
     arguments = [argument for argument in sys.argv[1:] if argument != "--force"]
-    if len(arguments) != 1:
-        say("usage: python -m weft.train RECIPE.toml [--force]")
+    if not arguments:
+        say("usage: python -m weft.train RECIPE.toml [training.updates=500 …] [--force]")
         sys.exit(2)
-    try:
-        run_recipe(load_recipe(Path(arguments[0])), force="--force" in sys.argv)
-    except WeftError as error:
-        say(f"weft: {error}")
-        sys.exit(1)
+    with errors_as_lines():
+        run_recipe(load_recipe(Path(arguments[0]), arguments[1:]), force="--force" in sys.argv)

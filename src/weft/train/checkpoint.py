@@ -36,7 +36,7 @@ def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str])
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
         with partial.open("rb") as file:
             os.fsync(file.fileno())
-        os.replace(partial, path)
+        partial.replace(path)
     except (OSError, SafetensorError) as error:
         partial.unlink(missing_ok=True)
         raise WeftError(f"{path}: cannot be written: {error}; earlier checkpoints are untouched") from None
@@ -51,9 +51,7 @@ class Checkpoints:
     def paths(self) -> list[Path]:
         return sorted(self.folder.glob("checkpoint-*.safetensors"))
 
-    def save(
-        self, update: int, seconds: float, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]
-    ) -> None:
+    def save(self, update: int, seconds: float, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> None:
         """Write a checkpoint and remove those that are no longer needed."""
         self.folder.mkdir(parents=True, exist_ok=True)
         metadata = {"update": str(update), "seconds": repr(seconds), "settings": json.dumps(self.settings)}
@@ -72,7 +70,7 @@ class Checkpoints:
         with open_checkpoint(paths[-1], device) as file:
             metadata = file.metadata()
             self._compare(paths[-1], json.loads(metadata["settings"]))
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
+            tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
         module.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
         for number, optimiser in enumerate(optimisers):
             state: dict[int, dict[str, Tensor]] = {}

@@ -41,13 +41,13 @@ class Process:
         dist.broadcast(shared, src=0)
         return shared.tolist()
 
-    def any(self, flag: bool) -> bool:
-        """Whether a flag is up in any process."""
+    def highest(self, number: int) -> int:
+        """The highest of all processes' numbers."""
         if self.world == 1:
-            return flag
-        shared = torch.tensor(float(flag), device=self.device)
+            return number
+        shared = torch.tensor(number, device=self.device)
         dist.all_reduce(shared, op=dist.ReduceOp.MAX)
-        return bool(shared.item())
+        return int(shared.item())
 
     def wait(self) -> None:
         """Wait until all processes are here."""

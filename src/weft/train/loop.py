@@ -36,11 +36,15 @@ _EAGER_UPDATES = 3  # before a graph is recorded: compilation and lazy initialis
 class Task(Protocol):
     """What a stage feeds and minimises."""
 
-    name: str
-    module: nn.Module
-    """Its trainable parameters are updated and saved."""
-    figures: tuple[str, ...]
-    """Names of the sums that ``sums`` returns after loss and tokens."""
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of the sums that ``sums`` returns after loss and tokens."""
+        ...
+
+    @property
+    def module(self) -> nn.Module:
+        """Its trainable parameters are updated and saved."""
+        ...
 
     def sums(self, rows: Tensor) -> Tensor:
         """For rows of the corpus (rows,): the loss, the number of real target tokens, and figures. (2 + figures,)"""
@@ -173,12 +177,12 @@ class Trainer:
         self.process.wait()
 
 
-def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> bool:
-    """Run trainers side by side until all are finished; False if a signal stopped them before that."""
+def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> int:
+    """Run trainers side by side until all are finished; the number of the signal that stopped them, or 0."""
     config = trainers[0].config
     running = [trainer for trainer in trainers if not trainer.finished]
     if not running:
-        return True
+        return 0
     # In thousandths, because training may be measured in updates or in minutes.
     progress.phase("training", 1000, "‰", done=1000 * min(trainer.fraction for trainer in running))
     shown = min(trainer.fraction for trainer in running)
@@ -189,9 +193,9 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
             for trainer in running:
                 trainer.step()
             updates = running[0].update
-            stopping = process.world == 1 and stop()
+            stopping = stop() if process.world == 1 else 0
             if updates % config.log_every == 0 or stopping or any(trainer.finished for trainer in running):
-                stopping = process.any(stop())
+                stopping = process.highest(stop())
                 reports = _report(running, process, begin, last, base)
                 last = time.perf_counter()
                 fraction = min(trainer.fraction for trainer in running)
@@ -203,9 +207,9 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
                 if trainer.finished or stopping or trainer.update % config.checkpoint_every == 0:
                     trainer.save()
             if stopping:
-                return False
+                return stopping
             running = [trainer for trainer in running if not trainer.finished]
-    return True
+    return 0
 
 
 def _report(
@@ -226,15 +230,15 @@ def _report(
 
 
 @contextmanager
-def _stop_signals() -> Iterator[Callable[[], bool]]:
-    """SIGTERM and Ctrl-C ask for a checkpoint and an end; yields a function that tells whether one came."""
+def _stop_signals() -> Iterator[Callable[[], int]]:
+    """SIGTERM and Ctrl-C ask for a checkpoint and an end; yields a function that tells which of them came, or 0."""
     received: list[int] = []
     previous = {
         number: signal.signal(number, lambda number, _: received.append(number))
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        yield lambda: bool(received)
+        yield lambda: received[0] if received else 0
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

@@ -66,11 +66,11 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            by_side: defaultdict[int, list[nn.Parameter]] = defaultdict(list)
+            by_side: defaultdict[int, list[Tensor]] = defaultdict(list)
             for parameter in group["params"]:
                 by_side[min(parameter.shape)].append(parameter)
             for side, parameters in by_side.items():
-                gradients = [parameter.grad for parameter in parameters]
+                gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
                 momenta = [self.state[parameter]["momentum"] for parameter in parameters]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
                 nesterov = torch._foreach_lerp(gradients, momenta, group["momentum"])

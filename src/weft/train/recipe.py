@@ -19,9 +19,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[Direction, Path]:
     run = Path(recipe.run)
     with join_processes() as process:
         corpus = _prepared(recipe, run, process)
-        return train_translation(
-            corpus, recipe.model, recipe.training, recipe.directions, run, process, force
-        )
+        return train_translation(corpus, recipe.model, recipe.training, recipe.directions, run, process, force)
 
 
 def _prepared(recipe: Recipe, run: Path, process: Process) -> PreparedCorpus:

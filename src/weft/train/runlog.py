@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ class RunLog:
         known = [line for line in read_metrics(self.path) if line["update"] <= updates_so_far]
         partial = self.path.with_suffix(".partial")
         partial.write_text("".join(json.dumps(line) + "\n" for line in known), encoding="utf-8")
-        os.replace(partial, self.path)
+        partial.replace(self.path)
 
     def write(self, **figures: Any) -> None:
         with self.path.open("a", encoding="utf-8") as file:

@@ -27,10 +27,7 @@ class TranslationTask:
 
     figures = ("plain_loss",)
 
-    def __init__(
-        self, name: str, model: TranslationModel, rows: PackedRows, config: TrainingConfig, device: torch.device
-    ) -> None:
-        self.name = name
+    def __init__(self, model: TranslationModel, rows: PackedRows, config: TrainingConfig, device: torch.device) -> None:
         self.module = model.to(device).train()
         self.device = device
         self.smoothing = config.label_smoothing
@@ -78,15 +75,17 @@ def train_translation(
             rows = packed if direction == "forward" else packed.swapped()
             torch.manual_seed(config.seed)
             model = TranslationModel(model_config, len(corpus.subwords))
-            task = TranslationTask(direction, model, rows, config, process.device)
+            task = TranslationTask(model, rows, config, process.device)
             order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
             settings = _settings(corpus, model_config, config, direction)
             trainers[direction] = Trainer(task, config, order, process, folder, settings)
             if process.first:
                 progress.say(_introduction(direction, trainers[direction], model, rows))
-        complete = train(list(trainers.values()), process, progress)
-        if not complete:
-            raise SystemExit(_interrupted(trainers, progress, process))
+        if signal := train(list(trainers.values()), process, progress):
+            if process.first:
+                update = min(trainer.update for trainer in trainers.values())
+                progress.say(f"stopped and saved at update {update:,}; the same command goes on from there")
+            raise SystemExit(128 + signal)
     models = {direction: folder / "model" for direction, folder in folders.items()}
     if process.first:
         for direction, trainer in trainers.items():
@@ -120,16 +119,7 @@ def _introduction(direction: str, trainer: Trainer, model: TranslationModel, row
     return "\n".join(lines)
 
 
-def _interrupted(trainers: dict[Direction, Trainer], progress: Progress, process: Process) -> int:
-    if process.first:
-        update = min(trainer.update for trainer in trainers.values())
-        progress.say(f"stopped and saved at update {update:,}; the same command goes on from there")
-    return 143
-
-
-def _export(
-    folder: Path, trainer: Trainer, corpus: PreparedCorpus, config: ModelConfig, direction: Direction
-) -> None:
+def _export(folder: Path, trainer: Trainer, corpus: PreparedCorpus, config: ModelConfig, direction: Direction) -> None:
     module = trainer.task.module
     averaged = trainer.config.average > 1
     weights = trainer.checkpoints.averaged_weights(module) if averaged else module.state_dict()

@@ -1,0 +1,141 @@
+"""The command line. Each command imports what it needs when it runs: ``weft --help`` never loads torch."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+import weft
+from weft.config import PrepareConfig
+from weft.errors import errors_as_lines
+from weft.progress import say
+
+
+def prepare(
+    files: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[FILE …]")] = (),
+    /,
+    *,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    config: Annotated[PrepareConfig, tyro.conf.OmitArgPrefixes] = PrepareConfig(),  # noqa: B008
+    force: bool = False,
+) -> None:
+    """Turn parallel text into a folder of memory-mapped ids that training opens at once.
+
+    Args:
+        files: TSV or `source ||| target`, one pair a line; plain, .gz, .xz or .zst; - is stdin.
+        output: Folder to make.
+        source: Source sides of text in two files.
+        target: Target sides, as many files as source sides.
+        config: Options, recorded in the folder.
+        force: Overwrite the folder if it exists.
+    """
+    from weft.text.corpus import Corpus
+    from weft.text.prepare import prepare, report
+
+    say(report(prepare(Corpus(files, source, target), config, output, force)))
+
+
+def train(
+    recipe: Annotated[Path, tyro.conf.Positional],
+    settings: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")] = (),
+    /,
+    *,
+    force: bool = False,
+) -> None:
+    """Train what a recipe describes; goes on where it was stopped. Under torchrun: `torchrun … -m weft train RECIPE`.
+
+    Args:
+        recipe: A TOML file; docs/training.md lists what it may say.
+        settings: Put over what the recipe says, such as training.updates=500.
+        force: Forget checkpoints and start again.
+    """
+    from weft.config import load_recipe
+    from weft.train.recipe import run_recipe
+
+    for direction, folder in run_recipe(load_recipe(recipe, settings), force).items():
+        if os.environ.get("RANK", "0") == "0":
+            say(f"{direction}: {folder}")
+
+
+def translate(
+    model: Annotated[Path, tyro.conf.Positional],
+    file: Annotated[str, tyro.conf.Positional] = "-",
+    /,
+    *,
+    beam: int = 5,
+    reference: str | None = None,
+) -> None:
+    """Translate text line by line, from a file or stdin to stdout, in order.
+
+    Args:
+        model: Model folder, such as run/forward/model.
+        file: Text to translate; plain, .gz, .xz or .zst; - is stdin.
+        beam: Hypotheses per sentence; 1 is greedy search.
+        reference: Also print BLEU against this file, with its signature, on stderr.
+    """
+    from weft.apps.translate import translate_file
+
+    translate_file(model, file, beam, reference)
+
+
+def plot(
+    runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    /,
+    *,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("loss.png"),
+) -> None:
+    """Draw the loss curves of runs into one picture.
+
+    Args:
+        runs: Folders with a metrics.jsonl, or folders of such folders.
+        output: The picture; its ending says which format (.png, .svg, .pdf).
+    """
+    from weft.apps.plot import plot_losses
+
+    plot_losses(runs, output)
+
+
+def demo(
+    folder: Annotated[Path, tyro.conf.Positional] = Path("weft-demo"),
+    /,
+    *,
+    pairs: int = 20_000,
+    updates: int = 400,
+    force: bool = False,
+) -> None:
+    """Train a tiny model end to end on a made-up language and show what it has learned; about a minute on a CPU.
+
+    Args:
+        folder: Where everything goes: text, prepared corpus, models, picture.
+        pairs: Sentence pairs to make.
+        updates: Updates of training, for each direction.
+        force: Start again in a folder that exists.
+    """
+    from weft.apps.demo import run_demo
+
+    run_demo(folder, pairs, updates, force)
+
+
+COMMANDS = {"prepare": prepare, "train": train, "translate": translate, "plot": plot, "demo": demo}
+
+
+def main() -> None:
+    """Entry point of the command ``weft``."""
+    if sys.argv[1:] == ["--version"]:
+        print(f"weft {weft.__version__}")
+        return
+    try:
+        with errors_as_lines():
+            tyro.extras.subcommand_cli_from_dict(
+                COMMANDS, prog="weft", description="Neural word alignment from parallel text alone."
+            )
+            sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains while it exits
+        sys.exit(1)

@@ -1,0 +1,57 @@
+"""``weft translate``: lines in, translations out, and BLEU where there is a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+
+from weft.errors import WeftError
+from weft.model.folder import ModelFolder
+from weft.model.translator import Translator
+from weft.progress import Progress, say
+from weft.text.corpus import open_lines
+
+
+def translate_file(model: Path, file: str, beam: int, reference: str | None) -> None:
+    """Translate ``file`` to stdout; BLEU goes to stderr."""
+    if beam < 1:
+        raise WeftError(f"--beam must be at least 1, but is {beam}")
+    references = list(read_text(reference)) if reference else None
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    loaded = ModelFolder(model).load(device)
+    translator = Translator(loaded, beam)
+    translations = []
+    with Progress() as progress:
+        progress.phase("translating", 0, "lines")
+        for translation in translator.translate(read_text(file)):
+            print(translation, flush=True)
+            progress.advance(1)
+            if references is not None:
+                translations.append(translation)
+    if translator.shortened:
+        say(f"{translator.shortened:,} sentences were too long for the model and lost their ends")
+    if references is not None:
+        say(bleu(translations, references, lowercase=loaded.text.lowercase))
+
+
+def read_text(name: str) -> Iterator[str]:
+    """The lines of a text file or of stdin."""
+    with open_lines(name) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                shown = "stdin" if name == "-" else name
+                raise WeftError(f"{shown}:{number}: invalid UTF-8 at byte {error.start + 1}; mend the line") from None
+
+
+def bleu(translations: list[str], references: list[str], lowercase: bool) -> str:
+    """Corpus BLEU and the signature of how it was computed."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    if len(translations) != len(references):
+        raise WeftError(f"{len(translations):,} translations but {len(references):,} reference lines")
+    metric = BLEU(lowercase=lowercase, force=True)
+    return f"{metric.corpus_score(translations, [references])}\n{metric.get_signature()}"

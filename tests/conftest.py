@@ -1,0 +1,30 @@
+"""Small corpora that tests share, made once per worker."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from weft.apps.demo import sentence_pairs
+from weft.config import PrepareConfig
+from weft.text.corpus import Corpus
+from weft.text.prepare import prepare
+from weft.text.prepared import PreparedCorpus
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
+
+
+@pytest.fixture(scope="session")
+def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """2,000 sentence pairs of the demo's language as TSV."""
+    path = tmp_path_factory.mktemp("text") / "text.tsv"
+    path.write_text("".join(f"{source}\t{target}\n" for source, target in sentence_pairs(2_000, 7)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def corpus(text_file: Path) -> PreparedCorpus:
+    """The same, prepared, with 50 pairs held out."""
+    return prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=200, hold_out=50), text_file.parent / "corpus")

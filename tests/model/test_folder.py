@@ -1,0 +1,56 @@
+"""Model folders: what is written is read again, and damage is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from weft.config import PRESETS
+from weft.errors import WeftError
+from weft.model.folder import ModelFolder
+from weft.model.translation import TranslationModel
+from weft.text.prepared import PreparedCorpus
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def folder(corpus: PreparedCorpus, tmp_path: Path) -> ModelFolder:
+    torch.manual_seed(0)
+    model = TranslationModel(PRESETS["tiny"], len(corpus.subwords))
+    folder = ModelFolder(tmp_path / "model")
+    folder.write(model.state_dict(), PRESETS["tiny"], corpus.subwords, "backward", {"updates": 3})
+    return folder
+
+
+def test_round_trip(folder: ModelFolder, corpus: PreparedCorpus) -> None:
+    loaded = folder.load(CPU)
+    torch.manual_seed(0)
+    expected = TranslationModel(PRESETS["tiny"], len(corpus.subwords)).state_dict()
+    assert all(torch.equal(value, expected[name]) for name, value in loaded.model.state_dict().items())
+    assert loaded.direction == "backward" and not loaded.model.training
+    assert loaded.text == corpus.config.text
+    words = ["the", "old", "king"]
+    assert loaded.subwords.encode(words) == corpus.subwords.encode(words)
+    assert sorted(path.name for path in folder.folder.iterdir()) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+@pytest.mark.parametrize("damage", ["missing", "cut", "other"])
+def test_damage_is_named(folder: ModelFolder, name: str, damage: str) -> None:
+    path = folder.folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif damage == "other":
+        path.write_text(json.dumps({"format": "something else"}))
+    with pytest.raises(WeftError, match=r"model"):
+        folder.load(CPU)

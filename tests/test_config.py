@@ -1,0 +1,70 @@
+"""Recipes: what they may say, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.config import PRESETS, PrepareConfig, TrainingConfig, from_dict, load_recipe, to_dict
+from weft.errors import WeftError
+
+
+def recipe_file(folder: Path, text: str) -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
+    path = recipe_file(
+        tmp_path,
+        'run = "run"\nfiles = ["a.tsv", "b.tsv.xz"]\npreset = "tiny"\n'
+        "[model]\nencoder_layers = 5\n[prepare]\nmerges = 10\n[prepare.text]\nsharp_s = true\n[training]\nclip = 2\n",
+    )
+    recipe = load_recipe(path, ["training.updates=12", "run=elsewhere", 'directions=["backward"]', "model.heads=2"])
+    assert recipe.files == ("a.tsv", "b.tsv.xz")
+    assert (recipe.model.encoder_layers, recipe.model.heads) == (5, 2)
+    assert recipe.model.width == PRESETS["tiny"].width
+    assert recipe.prepare.text.sharp_s and recipe.prepare.merges == 10
+    assert recipe.training == TrainingConfig(clip=2.0, updates=12)
+    assert (recipe.run, recipe.directions) == ("elsewhere", ("backward",))
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "message"),
+    [
+        ("", [], "run"),
+        ('run = "r"\ncolour = 1', [], "unknown setting 'colour'"),
+        ('run = "r"\n[training]\nupdate = 1', [], "unknown setting 'update'"),
+        ('run = "r"\n[training]\nupdates = "many"', [], "training: updates must be of type int"),
+        ('run = "r"\n[training]\nupdates = true', [], "must be of type int"),
+        ('run = "r"\n[training]\noptimiser = "sgd"', [], "must be one of muon, adamw"),
+        ('run = "r"\nfiles = "a.tsv"', [], "files must be a list"),
+        ('run = "r"\ntraining = 3', [], "training must be a table"),
+        ('run = "r"\npreset = "huge"', [], "preset must be one of paper, base, tiny"),
+        ("run = ", [], "not a valid TOML file"),
+        ('run = "r"', ["training.updates"], "expected a setting such as"),
+        ('run = "r"', ["run.x=1"], "run is no table"),
+    ],
+)
+def test_bad_recipes_say_what_is_wrong(tmp_path: Path, text: str, overrides: list[str], message: str) -> None:
+    with pytest.raises(WeftError, match=message):
+        load_recipe(recipe_file(tmp_path, text), overrides)
+
+
+def test_missing_recipe_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match=r"none\.toml: No such file"):
+        load_recipe(tmp_path / "none.toml")
+
+
+def test_configs_survive_json() -> None:
+    config = PrepareConfig(merges=5, ratio=2.5)
+    assert from_dict(PrepareConfig, to_dict(config), "here") == config
+
+
+def test_shipped_recipes_are_valid() -> None:
+    recipes = sorted((Path(__file__).parents[1] / "recipes").glob("*.toml"))
+    assert recipes
+    for path in recipes:
+        load_recipe(path)

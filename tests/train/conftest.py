@@ -1,0 +1,58 @@
+"""A recipe for a tiny run, and a way to make one in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from weft.config import ModelConfig, TrainingConfig
+from weft.text.prepared import PreparedCorpus
+from weft.train.distributed import Process
+from weft.train.translate import train_translation
+
+MODEL = ModelConfig(width=32, feed_forward=64, heads=4, encoder_layers=1, decoder_layers=1)
+TRAINING = TrainingConfig(
+    updates=30, target_tokens=800, warm_up=5, log_every=5, checkpoint_every=10, row_length=64, learning_rate=4e-3
+)
+
+Run = Callable[..., dict[str, Tensor]]
+
+
+@pytest.fixture
+def run(corpus: PreparedCorpus, tmp_path: Path) -> Run:
+    """Train in this process; the weights of the forward model. Keyword arguments change the training config."""
+
+    def run(name: str = "run", force: bool = False, **changes: Any) -> dict[str, Tensor]:
+        config = dataclasses.replace(TRAINING, **changes)
+        process = Process(0, 1, torch.device("cpu"))
+        models = train_translation(corpus, MODEL, config, ("forward",), tmp_path / name, process, force)
+        return load_file(models["forward"] / "model.safetensors")
+
+    return run
+
+
+def equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
+    """Whether weights are the same, bit for bit."""
+    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+@pytest.fixture
+def recipe_file(corpus: PreparedCorpus, tmp_path: Path) -> Path:
+    """The same run as a recipe, for processes of their own; both directions."""
+    path = tmp_path / "recipe.toml"
+    settings = "\n".join(
+        f"{name} = {value!r}".replace("'", '"') for name, value in dataclasses.asdict(TRAINING).items()
+    )
+    model = "\n".join(f"{name} = {value}" for name, value in dataclasses.asdict(MODEL).items())
+    path.write_text(
+        f'run = "{tmp_path / "run"}"\nprepared = "{corpus.folder}"\n[model]\n{model}\n[training]\n{settings}\n',
+        encoding="utf-8",
+    )
+    return path

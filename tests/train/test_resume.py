@@ -1,0 +1,139 @@
+"""Training that was killed, stopped or shared between processes ends where undisturbed training ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import Run, equal
+from safetensors.torch import load_file
+
+from weft.errors import WeftError
+from weft.train.runlog import read_metrics
+
+TRAIN = [sys.executable, "-m", "weft.train"]
+
+
+def models(run: Path) -> dict[str, dict]:
+    return {
+        direction: load_file(run / direction / "model" / "model.safetensors") for direction in ("forward", "backward")
+    }
+
+
+def wait_for(path: Path, process: subprocess.Popen) -> None:
+    while not path.exists():
+        assert process.poll() is None, "training ended before it could be disturbed"
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def undisturbed(recipe_file: Path) -> dict[str, dict]:
+    run = recipe_file.parent / "undisturbed"
+    subprocess.run([*TRAIN, recipe_file, f"run={run}"], check=True, capture_output=True)
+    return models(run)
+
+
+def test_sigkill_at_any_moment_changes_nothing(recipe_file: Path, undisturbed: dict[str, dict]) -> None:
+    run = recipe_file.parent / "run"
+    for checkpoint in ("checkpoint-00000010.safetensors", "checkpoint-00000020.safetensors"):
+        process = subprocess.Popen([*TRAIN, recipe_file], stderr=subprocess.PIPE)
+        wait_for(run / "forward" / checkpoint, process)
+        time.sleep(random.random() * 0.2)
+        process.kill()
+        process.communicate()
+        assert not (run / "forward" / "model").exists()
+    result = subprocess.run([*TRAIN, recipe_file], check=True, capture_output=True, text=True)
+    assert "going on from update" in result.stderr
+    for direction, weights in models(run).items():
+        assert equal(weights, undisturbed[direction])
+        updates = [line["update"] for line in read_metrics(run / direction / "metrics.jsonl")]
+        assert updates == [5, 10, 15, 20, 25, 30]
+
+
+def test_sigterm_saves_and_exits(recipe_file: Path, undisturbed: dict[str, dict]) -> None:
+    run = recipe_file.parent / "run"
+    command = [*TRAIN, recipe_file, "training.checkpoint_every=1000000"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    wait_for(run / "backward" / "metrics.jsonl", process)
+    while not (run / "backward" / "metrics.jsonl").read_text():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert "stopped and saved at update" in stderr
+    assert list((run / "forward").glob("checkpoint-*.safetensors"))
+    subprocess.run([*TRAIN, recipe_file], check=True, capture_output=True)
+    for direction, weights in models(run).items():
+        assert equal(weights, undisturbed[direction])
+
+
+def test_two_processes_reach_the_losses_of_one(recipe_file: Path) -> None:
+    run = recipe_file.parent / "two"
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "weft.train"]
+    settings = ["training.target_tokens=800", "training.updates=20", 'directions=["forward"]']
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*torchrun, recipe_file, f"run={run}", *settings], check=True, capture_output=True, env=environment)
+    rows = read_metrics(run / "forward" / "metrics.jsonl")
+    subprocess.run([*TRAIN, recipe_file, *settings], check=True, capture_output=True, env=environment)
+    alone = read_metrics(recipe_file.parent / "run" / "forward" / "metrics.jsonl")
+    assert [line["target_tokens"] for line in rows] == [line["target_tokens"] for line in alone]
+    assert [line["loss"] for line in rows] == pytest.approx([line["loss"] for line in alone], rel=1e-5)
+
+
+def test_a_finished_run_is_not_trained_again(run: Run, tmp_path: Path) -> None:
+    first = run(updates=10)
+    before = (tmp_path / "run" / "forward" / "metrics.jsonl").read_text()
+    assert equal(first, run(updates=10))
+    assert (tmp_path / "run" / "forward" / "metrics.jsonl").read_text() == before
+
+
+def test_a_checkpoint_of_another_configuration_is_refused_and_kept(run: Run, tmp_path: Path) -> None:
+    first = run(updates=10)
+    with pytest.raises(WeftError, match=r"training\.label_smoothing = 0\.1, but now it is 0\.2.*--force"):
+        run(updates=10, label_smoothing=0.2)
+    assert equal(first, run(updates=10))
+    assert not equal(first, run(updates=10, label_smoothing=0.2, force=True))
+
+
+def test_a_damaged_checkpoint_is_named(run: Run, tmp_path: Path) -> None:
+    run(updates=10)
+    (path,) = (tmp_path / "run" / "forward").glob("checkpoint-*.safetensors")
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(WeftError, match=rf"{path.name}: damaged"):
+        run(updates=10)
+
+
+def test_a_full_disk_ends_in_one_line_and_keeps_the_last_checkpoint(recipe_file: Path) -> None:
+    run = recipe_file.parent / "run"
+    subprocess.run([*TRAIN, recipe_file, "training.minutes=0.02"], check=True, capture_output=True)
+    checkpoints = {path: path.read_bytes() for path in run.glob("*/checkpoint-*")}
+    assert checkpoints
+    for model in run.glob("*/model"):
+        shutil.rmtree(model)
+    code = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "sys.argv = ['weft.train', *sys.argv[1:]]; runpy.run_module('weft.train', run_name='__main__')"
+    )
+    for folder in (recipe_file.parent / "new", run):  # no room for a checkpoint; none for the model
+        command = [sys.executable, "-c", code, str(recipe_file), "training.minutes=0.02", f"run={folder}"]
+        result = subprocess.run(command, capture_output=True, text=True)
+        assert result.returncode == 1
+        assert "cannot be written" in result.stderr.splitlines()[-1] and "Traceback" not in result.stderr
+        assert not list(folder.rglob("*.partial")) and not list(folder.rglob("model"))
+    assert checkpoints == {path: path.read_bytes() for path in run.glob("*/checkpoint-*")}
+
+
+def test_metrics_are_complete_lines(run: Run, tmp_path: Path) -> None:
+    run(updates=10)
+    lines = (tmp_path / "run" / "forward" / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["update"] for line in lines] == [5, 10]
+    expected = {"update", "loss", "plain_loss", "gradient_norm", "learning_rate", "target_tokens", "tokens_per_second"}
+    assert expected <= set(json.loads(lines[0]))
