@@ -46,7 +46,7 @@ def set_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 
 @pytest.mark.parametrize("ending", list(COMPRESS))
 def test_tab_separated_columns(ending: str, tmp_path: Path) -> None:
-    name = write(tmp_path / f"text.tsv{ending}", COMPRESS[ending]("one\teins\nzwei drei\ttwo ||| three\n".encode()))
+    name = write(tmp_path / f"text.tsv{ending}", COMPRESS[ending](b"one\teins\nzwei drei\ttwo ||| three\n"))
     assert pairs_of(Corpus(files=(name,))) == [("one", "eins"), ("zwei drei", "two ||| three")]
 
 
@@ -179,7 +179,8 @@ def test_files_of_different_length(
     source_lines: int, target_lines: int, block_lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(corpus_module, "_BLOCK_LINES", block_lines)
-    source, target = write(tmp_path / "text.en", "a\n" * source_lines), write(tmp_path / "text.de", "b\n" * target_lines)
+    source = write(tmp_path / "text.en", "a\n" * source_lines)
+    target = write(tmp_path / "text.de", "b\n" * target_lines)
     with pytest.raises(WeftError) as caught:
         pairs_of(Corpus(source=(source,), target=(target,)))
     assert f"{source} has {source_lines:,} lines but {target} has {target_lines:,};" in str(caught.value)

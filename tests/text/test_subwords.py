@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 from weft.apps.demo import sentence_pairs
-from weft.config import TextConfig
+from weft.config import TextConfig, from_dict
 from weft.errors import WeftError
 from weft.text.subwords import END, PAD, Subwords
 from weft.text.words import normaliser
 
 RULES = ("lowercase", "compatibility", "sharp_s", "strip_diacritics")
 CONFIGS = [
-    TextConfig(**dict(zip(RULES, choice, strict=True))) for choice in itertools.product((False, True), repeat=len(RULES))
+    from_dict(TextConfig, dict(zip(RULES, choice, strict=True)), "test")
+    for choice in itertools.product((False, True), repeat=len(RULES))
 ]
 any_word = st.text(st.characters(codec="utf-8", exclude_characters=" \t\n\r\f\v"), min_size=1)
 # Words that training has seen, in part or whole, make longer pieces than arbitrary ones.

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from weft.config import TextConfig
+from weft.config import TextConfig, from_dict
 from weft.text.words import join_words, normaliser, split_spaces, split_words, word_spans
 
 ASCII_SPACES = " \t\n\r\f\v"
-NOTHING = {"lowercase": False, "compatibility": False, "sharp_s": False, "strip_diacritics": False}
+NO_RULES = TextConfig(lowercase=False, compatibility=False, sharp_s=False, strip_diacritics=False)
 # What the Moses tokeniser has rules for, beside arbitrary text.
 MOSES_FRAGMENTS = ["...", "..", ".", ",", "'", "'s", '"', "-", "@-@", "&amp;", "Mr.", "3.5", "http://a.b/c", "DOTMULTI"]
 SPACES_AND_CONTROLS = [" ", "\t", "\n", "\x00", "\x01", "\x1c", "\x85", "\xa0", "\u2028", "\u3000"]
@@ -30,7 +30,7 @@ configs = st.builds(
 
 def normalise(word: str, **rules: bool) -> str:
     """The word after the given rules and no others."""
-    return normaliser(TextConfig(**{**NOTHING, **rules}))(word)
+    return normaliser(from_dict(TextConfig, rules, "test", base=NO_RULES))(word)
 
 
 # -- words between white space -----------------------------------------------------------------------------------------
