@@ -46,7 +46,7 @@ def test_version_and_usage_errors() -> None:
 
 
 def test_prepare_from_stdin(tmp_path: Path) -> None:
-    result = weft("prepare", "-", "-o", tmp_path / "out", "--merges", 10, stdin="ein Haus ||| a house\n".encode() * 9)
+    result = weft("prepare", "-", "-o", tmp_path / "out", "--merges", 10, stdin=b"ein Haus ||| a house\n" * 9)
     assert result.returncode == 0
     assert b"9 of 9 pairs" in result.stderr and result.stdout == b""
 

@@ -153,14 +153,12 @@ def test_there_is_a_process_for_each_core_that_may_be_used(monkeypatch: pytest.M
     assert processes() == 3
 
 
-@pytest.mark.xfail(strict=True, reason="workers wait for ever for a parent that is dead")
 def test_workers_end_when_their_parent_is_killed(endless: subprocess.Popen[bytes]) -> None:
     endless.kill()
     endless.communicate(timeout=5)  # the pipe ends when the last worker does
     assert endless.returncode == -signal.SIGKILL
 
 
-@pytest.mark.xfail(strict=True, reason="Ctrl-C reaches the workers as well, and they print their own tracebacks")
 def test_an_interrupt_is_one_line(endless: subprocess.Popen[bytes]) -> None:
     os.killpg(endless.pid, signal.SIGINT)
     _, errors = endless.communicate(timeout=60)

@@ -53,8 +53,8 @@ def test_rich_text_gives_exactly_the_merges_asked_for(merges: int) -> None:
 
 
 def test_poor_text_gives_fewer_merges() -> None:
-    subwords = Subwords.learn(["ab ab"], 100, TextConfig())
-    assert subwords.merges == 2  # the space in front and a, then b
+    subwords = Subwords.learn(["ab ab", "once"], 100, TextConfig())
+    assert subwords.merges == 2  # the space in front and a, then b; what occurs once is not merged
     assert len(subwords) == 260
 
 
@@ -116,7 +116,6 @@ def test_the_spelling_of_special_symbols_in_text_is_text() -> None:
     assert learned().decode(ids) == words
 
 
-@pytest.mark.xfail(strict=True, reason="a learned piece that is spelled like a special symbol takes its place")
 def test_the_spelling_of_special_symbols_can_be_learned_as_text(tmp_path: Path) -> None:
     words = [f"{letter}{symbol}" for letter in "abcdefgh" for symbol in ("</s>", "<pad>")]
     subwords = Subwords.learn([" ".join(words)] * 5, 40, TextConfig())
@@ -165,10 +164,7 @@ def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     "vocabulary",
     [
         {"<unk>": 0, "<s>": 1, "dog": 2},
-        pytest.param(
-            {"<pad>": 0, "</s>": 1, "<unk>": 2, "dog": 3},
-            marks=pytest.mark.xfail(strict=True, reason="only the special symbols are looked at, not the bytes"),
-        ),
+        {"<pad>": 0, "</s>": 1, "<unk>": 2, "dog": 3},
     ],
     ids=["other special symbols", "the same special symbols"],
 )

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from tiny_runs import MODEL, TRAINING, Run
 from torch import Tensor
 
-from weft.config import ModelConfig, TrainingConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.translate import train_translation
-
-MODEL = ModelConfig(width=32, feed_forward=64, heads=4, encoder_layers=1, decoder_layers=1)
-TRAINING = TrainingConfig(
-    updates=30, target_tokens=800, warm_up=5, log_every=5, checkpoint_every=10, row_length=64, learning_rate=4e-3
-)
-
-Run = Callable[..., dict[str, Tensor]]
 
 
 @pytest.fixture
@@ -36,11 +28,6 @@ def run(corpus: PreparedCorpus, tmp_path: Path) -> Run:
         return load_file(models["forward"] / "model.safetensors")
 
     return run
-
-
-def equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
-    """Whether weights are the same, bit for bit."""
-    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
 @pytest.fixture

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
-from conftest import MODEL, TRAINING, Run, equal
 from safetensors.torch import load_file
+from tiny_runs import MODEL, TRAINING, Run, equal
 from torch import Tensor, nn
 
+from weft.config import TrainingConfig
 from weft.model.dropout import DropoutKeys
 from weft.model.losses import word_loss_reference
 from weft.model.translation import TranslationModel
@@ -20,7 +22,7 @@ from weft.train.runlog import read_metrics
 from weft.train.schedule import learning_rate
 
 
-def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: str) -> list[float]:
+def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: Literal["muon", "adamw"]) -> list[float]:
     """Training written plainly: fp32, no compilation, all logits at once, torch's own clipping."""
     config = TRAINING
     rows = pack(corpus.source, corpus.target, config.row_length, config.seed)
@@ -28,7 +30,7 @@ def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: str) -> li
     torch.manual_seed(config.seed)
     model = TranslationModel(MODEL, len(corpus.subwords)).train()
     keys = DropoutKeys(model, config.seed, 0, torch.device("cpu"))
-    optimisers = make_optimisers(model, config.__class__(optimiser=optimiser))
+    optimisers = make_optimisers(model, TrainingConfig(optimiser=optimiser))
     losses = []
     for update in range(updates):
         keys.set(update)
@@ -57,7 +59,9 @@ def logged_losses(folder: Path) -> list[float]:
 
 
 @pytest.mark.parametrize("optimiser", ["muon", "adamw"])
-def test_200_updates_equal_a_plain_reference(run: Run, corpus: PreparedCorpus, tmp_path: Path, optimiser: str) -> None:
+def test_200_updates_equal_a_plain_reference(
+    run: Run, corpus: PreparedCorpus, tmp_path: Path, optimiser: Literal["muon", "adamw"]
+) -> None:
     run(updates=200, log_every=1, optimiser=optimiser)
     expected = reference_losses(corpus, 200, optimiser)
     assert logged_losses(tmp_path / "run") == pytest.approx(expected, rel=2e-3)
@@ -122,7 +126,7 @@ def test_muon_takes_matrices_and_adamw_the_rest() -> None:
     for name, parameter in model.named_parameters():
         is_layer_matrix = parameter.dim() == 2 and "embedding" not in name
         assert (id(parameter) in muon_parameters) == is_layer_matrix, name
-    assert len(make_optimisers(model, TRAINING.__class__(optimiser="adamw"))) == 1
+    assert len(make_optimisers(model, TrainingConfig(optimiser="adamw"))) == 1
     assert sum(len(group["params"]) for group in adamw.param_groups) + len(muon_parameters) == len(
         list(model.parameters())
     )

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import Run, equal
 from safetensors.torch import load_file
+from tiny_runs import Run, equal
 
 from weft.errors import WeftError
 from weft.train.runlog import read_metrics

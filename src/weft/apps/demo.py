@@ -70,8 +70,8 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     from weft.train.recipe import run_recipe
 
     if folder.exists():
-        if not force:
-            raise WeftError(f"{folder}: already exists; choose another folder or start again with --force")
+        if not force or not (folder / "text.tsv").is_file():
+            raise WeftError(f"{folder}: already exists; choose another folder, or start an old demo again with --force")
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
     text = folder / "text.tsv"

@@ -6,6 +6,7 @@ can be worked on in another process and an error there still names the line.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -66,11 +67,11 @@ class Corpus:
         if (self.files + self.source + self.target).count("-") > 1:
             raise WeftError("stdin (-) can be read only once")
         for name in self.files + self.source + self.target:
-            if name != "-" and not Path(name).is_file():
+            if name != "-" and (not Path(name).exists() or Path(name).is_dir()):
                 raise WeftError(f"{name}: no such file")
 
     def size(self) -> int:
-        """Bytes on disk (0 for stdin), to measure progress by."""
+        """Bytes on disk (0 for stdin and pipes), to measure progress by."""
         return sum(Path(name).stat().st_size for name in self.files + self.source + self.target if name != "-")
 
     def blocks(self) -> Iterator[Block]:
@@ -109,6 +110,7 @@ class Lines:
     def __init__(self, name: str, raw: IO[bytes], stream: IO[bytes]) -> None:
         self._name, self._raw, self._stream = name, raw, stream
         self._counted = 0
+        self._started = False
 
     def __iter__(self) -> Iterator[bytes]:
         return self
@@ -120,11 +122,14 @@ class Lines:
             raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
         if not line:
             raise StopIteration
+        if not self._started:
+            self._started = True
+            line = line.removeprefix(codecs.BOM_UTF8)
         return line.removesuffix(b"\n")
 
     def bytes_read(self) -> int:
-        """Bytes read from disk since the last call; 0 for stdin."""
-        if self._name == "-":
+        """Bytes read from disk since the last call; 0 for stdin and pipes."""
+        if not self._raw.seekable():
             return 0
         before, self._counted = self._counted, self._raw.tell()
         return self._counted - before
@@ -152,7 +157,39 @@ def open_lines(name: str) -> Iterator[Lines]:
 
 
 def _open_zstandard(raw: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True))
+    return io.BufferedReader(_Zstandard(raw))
+
+
+class _Zstandard(io.RawIOBase):
+    """Decompressed bytes of one or more frames. The reader of the library takes a truncated frame for a whole one."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._frame: zstandard.ZstdDecompressionObj | None = None  # the frame that has begun and not ended
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while not self._ready:
+            compressed = self._raw.read(1 << 14)
+            if not compressed:
+                if self._frame is not None:
+                    raise EOFError("compressed file ended before the end of its last frame")
+                return 0
+            self._ready = memoryview(b"".join(self._decompress(compressed)))
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _decompress(self, compressed: bytes) -> Iterator[bytes]:
+        while compressed:
+            frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
+            yield frame.decompress(compressed)
+            compressed = frame.unused_data if frame.eof else b""
+            self._frame = None if frame.eof else frame
 
 
 def _take(lines: Lines) -> list[bytes]:

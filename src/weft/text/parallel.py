@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -33,19 +35,40 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
         yield from map(function, iterator)
         return
     # spawn: workers start clean, whatever threads and locks the parent has
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker) as pool:
         try:
             yield from _in_order(pool, function, head, iterator, 2 * workers)
         except BrokenProcessPool:
             raise WeftError("a worker process was killed, perhaps for want of memory; try again with less") from None
 
 
+def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
+    """Submit while SIGINT is held back: a worker that this starts inherits that, and leaves Ctrl-C to its parent."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(function, item)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _start_worker() -> None:
+    """Workers end with their parent, even where it is killed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
 def _in_order(
     pool: ProcessPoolExecutor, function: Callable[[Item], Result], head: list[Item], rest: Iterator[Item], limit: int
 ) -> Iterator[Result]:
-    pending: deque[Future[Result]] = deque(pool.submit(function, item) for item in head)
+    pending: deque[Future[Result]] = deque(_submit(pool, function, item) for item in head)
     for item in rest:
-        pending.append(pool.submit(function, item))
+        pending.append(_submit(pool, function, item))
         if len(pending) > limit:
             yield pending.popleft().result()
     while pending:

@@ -29,7 +29,7 @@ from weft.errors import BadLine, WeftError
 from weft.progress import Progress
 from weft.text.corpus import Block, Corpus
 from weft.text.parallel import map_in_order, processes
-from weft.text.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, checksum_of, open_prepared
+from weft.text.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, checksum_of, open_prepared, read_manifest
 from weft.text.subwords import Subwords
 from weft.text.words import normaliser, split_words
 
@@ -39,11 +39,14 @@ _BAD_LINES_SHOWN = 5
 
 def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = False) -> PreparedCorpus:
     """Make the prepared folder ``folder`` from ``corpus``, or fail and leave no trace."""
-    if config.merges < 0:
-        raise WeftError(f"--merges must not be negative, but is {config.merges}")
-    if folder.exists() and not force:
-        raise WeftError(f"{folder}: already exists; choose another folder or overwrite it with --force")
-    staging = folder.with_name(f"{folder.name}.partial")
+    for name in ("merges", "longest", "ratio", "hold_out", "seed"):
+        if getattr(config, name) < 0:
+            raise WeftError(f"--{name.replace('_', '-')} must not be negative, but is {getattr(config, name)}")
+    if folder.exists():
+        if not force:
+            raise WeftError(f"{folder}: already exists; choose another folder or overwrite it with --force")
+        read_manifest(folder)  # --force is for prepared corpora, not for whatever else people keep in folders
+    staging = folder.resolve().with_name(f"{folder.resolve().name}.partial")
     try:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
@@ -53,7 +56,8 @@ def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = F
             shutil.rmtree(folder)
         staging.rename(folder)
     except OSError as error:
-        raise WeftError(f"{error.filename or staging}: {error.strerror}; nothing was written to {folder}") from None
+        problem = error.strerror or error
+        raise WeftError(f"{error.filename or staging}: {problem}; nothing was written to {folder}") from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return open_prepared(folder)
@@ -215,6 +219,7 @@ def _encode(
     workers: int,
     progress: Progress,
 ) -> None:
+    _subwords.cache_clear()  # the file is a new one, even where its name is not
     encode = functools.partial(_encode_block, staging / "tokenizer.json", config, id_type)
     kept = (line for line, wanted in zip(_spooled(spool), keep, strict=True) if wanted)
     progress.phase("encoding", int(keep.sum()), "pairs")
@@ -226,10 +231,11 @@ def _encode(
                 collected.append(pieces)
             progress.advance(len(encoded[0][1]))
     for side, collected in zip(SIDES, lengths, strict=True):
-        np.cumsum(np.concatenate(collected)).astype("<i8").tofile(staging / f"{side}.offsets")
+        offsets = np.cumsum(np.concatenate(collected)).astype("<i8")
+        (staging / f"{side}.offsets").write_bytes(offsets.data)  # np.tofile drops the last bytes on a full disk
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1)
 def _subwords(path: Path, config: PrepareConfig) -> Callable[[str], tuple[int, ...]]:
     """One cache of words per worker process."""
     return Subwords.load(path, config.text).pieces_of_word

@@ -20,7 +20,7 @@ from weft.text.words import normaliser
 
 PAD = 0  # fills rows
 END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
-_SPECIAL = ("<pad>", "</s>")
+_SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece of text never has the same spelling
 _MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
 _CACHED_WORDS = 500_000
 
@@ -73,9 +73,11 @@ class Subwords:
             raise WeftError(f"{path}: {error.strerror}") from None
         except Exception as error:  # the library raises bare Exceptions
             raise WeftError(f"{path}: not a tokenizer file: {error}") from None
-        if any(tokenizer.token_to_id(symbol) != index for index, symbol in enumerate(_SPECIAL)):
-            raise WeftError(f"{path}: not a tokenizer of weft (entries 0 and 1 must be {' and '.join(_SPECIAL)})")
-        return cls(tokenizer, text)
+        subwords = cls(tokenizer, text)
+        pieces = subwords._spellings[len(_SPECIAL) :]
+        if tuple(subwords._spellings[: len(_SPECIAL)]) != _SPECIAL or not _BYTE_OF_CHARACTER.keys() <= set(pieces):
+            raise WeftError(f"{path}: not a tokenizer of weft (it must have {', '.join(_SPECIAL)} and the 256 bytes)")
+        return subwords
 
     def save(self, path: Path) -> None:
         path.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")

@@ -3,9 +3,9 @@
 A ``Task`` says what is trained and what is minimised; a ``Trainer`` makes its updates; ``train`` runs one trainer or
 several side by side, each on its own stream of the GPU, and looks after checkpoints, metrics and signals.
 
-An update has two halves. ``_gradients`` runs the task on this process's rows; after gradients were summed over
-all processes, ``_apply`` clips and steps. On a GPU both halves are recorded
-as CUDA graphs after a few updates, so the hundreds of small kernels of an update cost two launches.
+An update has two halves. ``_gradients`` runs the task on this process's rows; after gradients were summed over all
+processes, ``_apply`` clips and steps. On a GPU both halves are recorded as CUDA graphs after a few updates, so the
+hundreds of small kernels of an update cost two launches.
 """
 
 from __future__ import annotations
@@ -78,17 +78,17 @@ class Trainer:
         self._updates_in_totals = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._graphs: list[torch.cuda.CUDAGraph] = []
-        self._eager_updates = 0
-        self._progress = self.seconds / 60 / config.minutes if config.minutes else 0.0
+        self._updates_made_here = 0
+        self._time_used = self.seconds / 60 / config.minutes if config.minutes else 0.0
 
     @property
     def finished(self) -> bool:
-        return self.update >= self.config.updates or self._progress >= 1
+        return self.update >= self.config.updates or self._time_used >= 1
 
     @property
     def fraction(self) -> float:
         """How much of the training is done, by updates or by time, whichever is further."""
-        return max(self.update / max(1, self.config.updates), self._progress)
+        return max(self.update / max(1, self.config.updates), self._time_used)
 
     def step(self) -> None:
         """Make one update. On a GPU the call returns before the work is done."""
@@ -100,7 +100,7 @@ class Trainer:
             for optimiser in self.optimisers:
                 for group in optimiser.param_groups:
                     group["lr"].fill_(rate * self.config.learning_rate)
-            if self._stream is not None and self._eager_updates == _EAGER_UPDATES:
+            if self._stream is not None and self._updates_made_here == _EAGER_UPDATES:
                 self._graphs = [self._record(self._gradients), self._record(self._apply)]
             if self._graphs:
                 self._graphs[0].replay()
@@ -110,7 +110,7 @@ class Trainer:
                 self._gradients()
                 self._share()
                 self._apply()
-        self._eager_updates += 1
+        self._updates_made_here += 1
         self.update += 1
         self._updates_in_totals += 1
 
@@ -167,11 +167,16 @@ class Trainer:
         """Take over the time that training has taken so far, the same in all processes."""
         self.seconds = seconds
         if self.config.minutes:
-            self._progress = seconds / 60 / self.config.minutes
+            self._time_used = seconds / 60 / self.config.minutes
 
-    def save(self) -> None:
+    def wait(self) -> None:
+        """Wait until the device has made all updates."""
         if self._stream is not None:
             self._stream.synchronize()
+
+    def save(self) -> None:
+        """Write a checkpoint."""
+        self.wait()
         if self.process.first:
             self.checkpoints.save(self.update, self.seconds, self.task.module, self.optimisers)
         self.process.wait()
@@ -217,8 +222,7 @@ def _report(
 ) -> list[dict[str, float]]:
     """Write the metrics of all trainers."""
     for trainer in running:
-        if trainer._stream is not None:
-            trainer._stream.synchronize()
+        trainer.wait()
     now, previous = process.agree([time.perf_counter() - begin, last - begin])
     reports = []
     for trainer in running:

@@ -18,6 +18,7 @@ from weft.text.batches import PackedRows, RowOrder, pack
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.loop import Trainer, train
+from weft.train.runlog import environment
 
 _NOT_BINDING = {"checkpoint_every", "log_every", "compile", "precision"}  # may change when a run is taken up again
 
@@ -29,7 +30,6 @@ class TranslationTask:
 
     def __init__(self, model: TranslationModel, rows: PackedRows, config: TrainingConfig, device: torch.device) -> None:
         self.module = model.to(device).train()
-        self.device = device
         self.smoothing = config.label_smoothing
         # int32: the smallest type that torch can index with, gather from and compare on every device
         self.source = torch.from_numpy(rows.source.astype("int32")).to(device)  # (rows, row length)
@@ -128,5 +128,6 @@ def _export(folder: Path, trainer: Trainer, corpus: PreparedCorpus, config: Mode
         config,
         corpus.subwords,
         direction,
-        training={"updates": trainer.update, "seconds": trainer.seconds, **to_dict(trainer.config)},
+        training=to_dict(trainer.config)
+        | {"updates": trainer.update, "seconds": trainer.seconds, "environment": environment(trainer.process.device)},
     )
