@@ -55,6 +55,20 @@ def matrix_rate(device: torch.device) -> float:
     return 2 * size**3 / float(np.median(times))
 
 
+def copy_rate(device: torch.device) -> float:
+    """Bytes read and written per second by a large copy on the device (the median of several)."""
+    source = torch.empty(2**30 if device.type == "cuda" else 2**26, dtype=torch.uint8, device=device)
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(10):
+        wait(device)
+        begin = time.perf_counter()
+        target.copy_(source)
+        wait(device)
+        times.append(time.perf_counter() - begin)
+    return 2 * source.numel() / float(np.median(times))
+
+
 def update_flop(config: ModelConfig, vocabulary: int, rows: PackedRows, batch_rows: int) -> float:
     """Floating-point operations of the matrix products that an update needs for its real tokens, forward and back."""
     width, hidden = config.width, config.feed_forward
@@ -141,6 +155,7 @@ def main() -> None:
         "useful_teraflop_per_update": round(flop / arguments.directions / 1e12, 3),
         "matrix_rate_teraflop_per_second": round(rate / 1e12, 1),
         "share_of_matrix_rate": round(flop * arguments.updates / seconds / rate, 3),
+        "copy_rate_terabyte_per_second": round(copy_rate(device) / 1e12, 2),
         "peak_memory_gib": round(torch.cuda.max_memory_allocated() / 2**30, 1) if device.type == "cuda" else None,
     }
     print(json.dumps(result, indent=2))
