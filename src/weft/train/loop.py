@@ -188,9 +188,11 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
     running = [trainer for trainer in trainers if not trainer.finished]
     if not running:
         return 0
-    # In thousandths, because training may be measured in updates or in minutes.
-    progress.phase("training", 1000, "‰", done=1000 * min(trainer.fraction for trainer in running))
-    shown = min(trainer.fraction for trainer in running)
+    shown = _reached(running)
+    if config.minutes:
+        progress.phase("training", round(config.minutes * 60), "s", done=shown)
+    else:
+        progress.phase("training", config.updates, "updates", done=shown)
     base = {id(trainer): trainer.seconds for trainer in running}
     begin = last = time.perf_counter()
     with _stop_signals() as stop:
@@ -203,11 +205,10 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
                 stopping = process.highest(stop())
                 reports = _report(running, process, begin, last, base)
                 last = time.perf_counter()
-                fraction = min(trainer.fraction for trainer in running)
                 speed = sum(report["tokens_per_second"] for report in reports)
                 losses = " ".join(f"{report['loss']:.3f}" for report in reports)
-                progress.advance(1000 * (fraction - shown), loss=losses, tokens_s=f"{speed / 1e6:.3f}M")
-                shown = fraction
+                progress.advance(_reached(running) - shown, **{"loss": losses, "tokens/s": f"{speed:,.0f}"})
+                shown = _reached(running)
             for trainer in running:
                 if trainer.finished or stopping or trainer.update % config.checkpoint_every == 0:
                     trainer.save()
@@ -215,6 +216,11 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
                 return stopping
             running = [trainer for trainer in running if not trainer.finished]
     return 0
+
+
+def _reached(running: Sequence[Trainer]) -> int:
+    """Where the last of the trainers is, in updates or, where time is the measure, in seconds."""
+    return min(round(trainer.seconds) if trainer.config.minutes else trainer.update for trainer in running)
 
 
 def _report(
