@@ -24,10 +24,10 @@ def test_mask_by_hand() -> None:
 
 def test_attention_by_hand() -> None:
     """Two heads of width 1: with equal scores the context is the mean of the visible values."""
-    query, key = torch.zeros(1, 2, 2, 1), torch.zeros(1, 3, 2, 1)
-    value = torch.tensor([1.0, 2, 6])[None, :, None, None].expand(1, 3, 2, 1)
+    query, key = torch.zeros(1, 2, 1, 2, 1), torch.zeros(1, 3, 1, 2, 1)
+    value = torch.tensor([1.0, 2, 6])[None, :, None, None, None].expand(1, 3, 1, 2, 1)
     visible = Visible(torch.tensor([[0, 1]]), torch.tensor([[0, 0, 1]]), causal=False)
-    context = attend(query, key, value, visible)
+    context = attend(query, torch.cat([key, value], dim=2), visible)
     torch.testing.assert_close(context[0, :, 0, 0], torch.tensor([1.5, 6.0]))
 
 

@@ -15,10 +15,8 @@ from torch import Tensor, nn
 
 from weft.config import ModelConfig
 from weft.model.dropout import Dropout
-from weft.model.row_attention import row_attention, row_attention_fits
+from weft.model.row_attention import projections, row_attention, row_attention_fits
 from weft.text.subwords import END, PAD
-
-KeysValues = tuple[Tensor, Tensor]  # two times (batch, key, heads, head)
 
 
 class Rows(NamedTuple):
@@ -55,15 +53,18 @@ class Visible(NamedTuple):
         return seen[:, None]
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, visible: Visible) -> Tensor:
-    """softmax(Q·Kᵀ/√d)·V for each head; all tensors are (batch, position, heads, head), and so is the result."""
-    if row_attention_fits(query, key):
-        return row_attention(query, key, value, visible.queries, visible.keys, visible.causal)
-    return masked_attention(query, key, value, visible.mask())
+def attend(first: Tensor, second: Tensor, visible: Visible) -> Tensor:
+    """softmax(Q·Kᵀ/√d)·V for each head, for Q, K and V as ``projections`` packs them. (batch, query, heads, head)"""
+    if row_attention_fits(first, second):
+        return row_attention(first, second, visible.queries, visible.keys, visible.causal)
+    return masked_attention(*projections(first, second), visible.mask())
 
 
 def masked_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """The same with an explicit mask that can be broadcast to (batch, heads, query, key); None: all is visible."""
+    """The same with a mask that can be broadcast to (batch, heads, query, key); None: all is visible.
+
+    All tensors are (batch, position, heads, head), and so is the result.
+    """
     heads_first = (part.transpose(1, 2) for part in (query, key, value))
     return F.scaled_dot_product_attention(*heads_first, attn_mask=mask).transpose(1, 2)
 
@@ -75,13 +76,13 @@ class SelfAttention(nn.Module):
         self.project = nn.Linear(width, 3 * width, bias=False)  # query, key, value
         self.output = nn.Linear(width, width, bias=False)
 
-    def queries_keys_values(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(batch, position, width) → three times (batch, position, heads, head)"""
-        query, key, value = self.project(states).unflatten(-1, (3, self.heads, -1)).unbind(2)
-        return query, key, value
+    def queries_keys_values(self, states: Tensor) -> Tensor:
+        """(batch, position, width) → (batch, position, 3, heads, head)"""
+        return self.project(states).unflatten(-1, (3, self.heads, -1))
 
     def forward(self, states: Tensor, visible: Visible) -> Tensor:
-        return self.output(attend(*self.queries_keys_values(states), visible).flatten(2))
+        packed = self.queries_keys_values(states)
+        return self.output(attend(packed, packed, visible).flatten(2))
 
 
 class CrossAttention(nn.Module):
@@ -93,16 +94,15 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(width, width, bias=False)
 
     def queries(self, states: Tensor) -> Tensor:
-        """(batch, query, width) → (batch, query, heads, head)"""
-        return self.query(states).unflatten(-1, (self.heads, -1))
+        """(batch, query, width) → (batch, query, 1, heads, head)"""
+        return self.query(states).unflatten(-1, (1, self.heads, -1))
 
-    def keys_values(self, memory: Tensor) -> KeysValues:
-        """(batch, key, width) → two times (batch, key, heads, head)"""
-        key, value = self.key_value(memory).unflatten(-1, (2, self.heads, -1)).unbind(2)
-        return key, value
+    def keys_values(self, memory: Tensor) -> Tensor:
+        """(batch, key, width) → (batch, key, 2, heads, head)"""
+        return self.key_value(memory).unflatten(-1, (2, self.heads, -1))
 
     def forward(self, states: Tensor, memory: Tensor, visible: Visible) -> Tensor:
-        return self.output(attend(self.queries(states), *self.keys_values(memory), visible).flatten(2))
+        return self.output(attend(self.queries(states), self.keys_values(memory), visible).flatten(2))
 
 
 class FeedForward(nn.Sequential):
@@ -141,17 +141,19 @@ class DecoderLayer(nn.Module):
         states = states + self.dropout(self.cross(self.norm_cross(states), memory, source))
         return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
 
-    def step(self, states: Tensor, past: KeysValues, memory: KeysValues, visible: Tensor) -> tuple[Tensor, KeysValues]:
+    def step(self, states: Tensor, past: Tensor, memory: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
         """``forward`` for one more word of each sentence, for inference. (batch, 1, width)
 
-        ``past`` holds keys and values of the words before it, ``memory`` those of the source, of which ``visible``
-        (batch, 1, 1, source) tells the real words. Also returns ``past`` with the new word.
+        ``past`` holds keys and values of the words before it (batch, words, 2, heads, head), ``memory`` those of the
+        source, of which ``visible`` (batch, 1, 1, source) tells the real words. Returns ``past`` with the new word, too.
         """
-        query, key, value = self.attention.queries_keys_values(self.norm_attention(states))
-        past = torch.cat([past[0], key], dim=1), torch.cat([past[1], value], dim=1)
-        states = states + self.attention.output(masked_attention(query, *past, None).flatten(2))
+        packed = self.attention.queries_keys_values(self.norm_attention(states))
+        past = torch.cat([past, packed[:, :, 1:]], dim=1)
+        context = masked_attention(*projections(packed[:, :, :1], past), None)
+        states = states + self.attention.output(context.flatten(2))
         query = self.cross.queries(self.norm_cross(states))
-        states = states + self.cross.output(masked_attention(query, *memory, visible).flatten(2))
+        context = masked_attention(*projections(query, memory), visible)
+        states = states + self.cross.output(context.flatten(2))
         return states + self.feed_forward(self.norm_feed_forward(states)), past
 
 

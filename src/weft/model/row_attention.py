@@ -1,8 +1,11 @@
 """Attention within short rows as one GPU kernel each way.
 
-A row of up to 128 tokens fits into one tile, so a program that owns one head of one row needs no loop: it reads
-queries, keys and values once, keeps the whole score matrix in registers, and in the backward pass makes all three
-gradients at once. Flash attention, made for long sequences, reads the same data several times here.
+A row of up to 128 tokens fits into one tile, so a program that owns one head of one row reads keys and values once and
+keeps its score matrix in registers; in the backward pass it makes all three gradients at once. Flash attention, made
+for long sequences, reads the same data several times here.
+
+The kernels read the projections of a layer, and write their gradients, where and as the layer's matrix products leave
+and expect them: queries, keys and values of a token side by side.
 """
 
 from __future__ import annotations
@@ -15,68 +18,92 @@ LONGEST_ROW = 128
 HAS_TRITON = has_triton_package()
 
 
-def row_attention_fits(query: Tensor, key: Tensor) -> bool:
+def projections(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values, each (batch, position, heads, head).
+
+    In self-attention they are the three parts of ``first`` (batch, position, 3, heads, head); else ``first`` is
+    (batch, query, 1, heads, head) and ``second`` (batch, key, 2, heads, head).
+    """
+    query, key, value = first.unbind(2) if first.shape[2] == 3 else (first[:, :, 0], *second.unbind(2))
+    return query, key, value
+
+
+def row_attention_fits(first: Tensor, second: Tensor) -> bool:
     """Whether the kernel can do it: on a GPU, in bfloat16, one tile per row."""
     return (
-        query.is_cuda
-        and query.dtype == torch.bfloat16
-        and max(query.shape[1], key.shape[1]) <= LONGEST_ROW
-        and query.shape[3] in (16, 32, 64)
+        first.is_cuda
+        and first.dtype == torch.bfloat16
+        and max(first.shape[1], second.shape[1]) <= LONGEST_ROW
+        and first.shape[-1] in (16, 32, 64)
         and HAS_TRITON
     )
 
 
 @torch.library.custom_op("weft::row_attention", mutates_args=())
 def _forward(
-    query: Tensor, key: Tensor, value: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool
+    first: Tensor, second: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool
 ) -> tuple[Tensor, Tensor]:
     from weft.model.kernels import launch_forward
 
-    return launch_forward(query, key, value, query_segments, key_segments, causal)
+    return launch_forward(*projections(first, second), query_segments, key_segments, causal)
 
 
 @_forward.register_fake
-def _(query: Tensor, key: Tensor, value: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool):
-    rows, length, heads, _ = query.shape
-    context = query.new_empty(query.shape)
-    return context, query.new_empty((rows, heads, length), dtype=torch.float32)
+def _(first: Tensor, second: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool):
+    rows, length, _, heads, head = first.shape
+    context = first.new_empty((rows, length, heads, head))
+    return context, first.new_empty((rows, heads, length), dtype=torch.float32)
 
 
 @torch.library.custom_op("weft::row_attention_backward", mutates_args=())
 def _backward(
     gradient: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
+    first: Tensor,
+    second: Tensor,
     query_segments: Tensor,
     key_segments: Tensor,
     normaliser: Tensor,
     causal: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor]:
     from weft.model.kernels import launch_backward
 
-    return launch_backward(gradient, query, key, value, query_segments, key_segments, normaliser, causal)
+    first_gradient, second_gradient = _gradients_like(first, second)
+    launch_backward(
+        gradient,
+        projections(first, second),
+        query_segments,
+        key_segments,
+        normaliser,
+        causal,
+        projections(first_gradient, second_gradient),
+    )
+    return first_gradient, second_gradient
 
 
 @_backward.register_fake
-def _(gradient, query, key, value, query_segments, key_segments, normaliser, causal):
-    return query.new_empty(query.shape), key.new_empty(key.shape), value.new_empty(value.shape)
+def _(gradient, first, second, query_segments, key_segments, normaliser, causal):
+    return _gradients_like(first, second)
+
+
+def _gradients_like(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Room for the gradients; that of self-attention is all in the first."""
+    second_shape = (0,) if first.shape[2] == 3 else second.shape
+    return first.new_empty(first.shape), second.new_empty(second_shape)
 
 
 def _save(ctx, inputs, output) -> None:
-    query, key, value, query_segments, key_segments, ctx.causal = inputs
-    ctx.save_for_backward(query, key, value, query_segments, key_segments, output[1])
+    first, second, query_segments, key_segments, ctx.causal = inputs
+    ctx.save_for_backward(first, second, query_segments, key_segments, output[1])
 
 
 def _differentiate(ctx, gradient: Tensor, _: Tensor):
-    return *_backward(gradient, *ctx.saved_tensors, ctx.causal), None, None, None
+    first_gradient, second_gradient = _backward(gradient, *ctx.saved_tensors, ctx.causal)
+    return first_gradient, second_gradient if second_gradient.numel() else None, None, None, None
 
 
 _forward.register_autograd(_differentiate, setup_context=_save)
 
 
-def row_attention(
-    query: Tensor, key: Tensor, value: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool
-) -> Tensor:
-    """``layers.attend`` for rows of at most 128 tokens; (batch, position, heads, head) in and out."""
-    return _forward(query, key, value, query_segments, key_segments, causal)[0]
+def row_attention(first: Tensor, second: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool) -> Tensor:
+    """``layers.attend`` for rows of at most 128 tokens."""
+    return _forward(first, second, query_segments, key_segments, causal)[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from weft.model.layers import KeysValues, Rows
+from weft.model.layers import Rows
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 from weft.text.subwords import END, PAD
 
@@ -20,14 +20,14 @@ from weft.text.subwords import END, PAD
 class Cache:
     """Keys and values of all decoder layers: of the target so far, and of the source."""
 
-    past: list[KeysValues]  # per layer (hypotheses, words so far, heads, head)
-    memory: list[KeysValues]  # per layer (hypotheses, source, heads, head)
+    past: list[Tensor]  # per layer (hypotheses, words so far, 2, heads, head)
+    memory: list[Tensor]  # per layer (hypotheses, source, 2, heads, head)
     visible: Tensor  # (hypotheses, 1, 1, source): which source positions hold words
 
     def select(self, chosen: Tensor) -> None:
         """Keep the hypotheses ``chosen``, in that order."""
-        self.past = [(key[chosen], value[chosen]) for key, value in self.past]
-        self.memory = [(key[chosen], value[chosen]) for key, value in self.memory]
+        self.past = [layer[chosen] for layer in self.past]
+        self.memory = [layer[chosen] for layer in self.memory]
         self.visible = self.visible[chosen]
 
 
@@ -35,9 +35,9 @@ def start(model: TranslationModel, source: Tensor, beam: int = 1) -> Cache:
     """Encode sentences, one per row (sentences, source), for ``beam`` hypotheses each."""
     states = model.encode(Rows.of(source)).repeat_interleave(beam, 0)
     heads = model.config.heads
-    empty = states.new_zeros(len(states), 0, heads, model.config.width // heads)
+    empty = states.new_zeros(len(states), 0, 2, heads, model.config.width // heads)
     return Cache(
-        past=[(empty, empty) for _ in model.decoder],
+        past=[empty for _ in model.decoder],
         memory=[layer.cross.keys_values(states) for layer in model.decoder_layers],
         visible=(source != PAD).repeat_interleave(beam, 0)[:, None, None],
     )
@@ -45,7 +45,7 @@ def start(model: TranslationModel, source: Tensor, beam: int = 1) -> Cache:
 
 def advance(model: TranslationModel, words: Tensor, cache: Cache) -> Tensor:
     """Read one more word of every hypothesis (hypotheses,); the logits of the next. (hypotheses, vocabulary)"""
-    place = torch.full_like(words, cache.past[0][0].shape[1])
+    place = torch.full_like(words, cache.past[0].shape[1])
     states = model.embedding(words[:, None], place[:, None])
     for index, layer in enumerate(model.decoder_layers):
         states, cache.past[index] = layer.step(states, cache.past[index], cache.memory[index], cache.visible)
