@@ -99,8 +99,8 @@ class TrainingConfig:
     """Sentence pairs are packed into rows of this many source and target tokens; longer ones don't take part."""
     optimiser: Literal["muon", "adamw"] = "muon"
     """Muon for the matrices of the layers and AdamW for the rest, or AdamW for all."""
-    learning_rate: float = 8e-3
-    """Peak learning rate (8e-3 suits muon, 2e-3 adamw)."""
+    learning_rate: float = 0.0
+    """Peak learning rate (0: what suits the optimiser, 8e-3 for muon and 2e-3 for adamw)."""
     weight_decay: float = 0.01
     warm_up: int = 400
     """Updates over which the learning rate rises to its peak."""
@@ -118,6 +118,10 @@ class TrainingConfig:
     compile: Literal["auto", "yes", "no"] = "auto"
     """Compile the model; auto: on a GPU only."""
     seed: int = 1
+
+    @property
+    def peak_rate(self) -> float:
+        return self.learning_rate or {"muon": 8e-3, "adamw": 2e-3}[self.optimiser]
 
 
 @dataclass(frozen=True)

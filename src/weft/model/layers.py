@@ -145,7 +145,8 @@ class DecoderLayer(nn.Module):
         """``forward`` for one more word of each sentence, for inference. (batch, 1, width)
 
         ``past`` holds keys and values of the words before it (batch, words, 2, heads, head), ``memory`` those of the
-        source, of which ``visible`` (batch, 1, 1, source) tells the real words. Returns ``past`` with the new word, too.
+        source, of which ``visible`` (batch, 1, 1, source) tells the real words. Also returns ``past``, with the new
+        word.
         """
         packed = self.attention.queries_keys_values(self.norm_attention(states))
         past = torch.cat([past, packed[:, :, 1:]], dim=1)
