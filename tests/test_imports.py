@@ -12,7 +12,7 @@ import pytest
 import weft
 
 PACKAGE = Path(weft.__file__).parent
-LAYERS = ["errors", "progress", "config", "text", "model", "train", "apps"]
+LAYERS = ["errors", "progress", "config", "text", "align", "evaluate", "model", "train", "apps"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -43,8 +43,16 @@ def test_modules_import_only_from_layers_before_them(path: Path) -> None:
         assert other is None or other <= own, f"{name} imports {module} from a later layer"
 
 
-@pytest.mark.parametrize("path", sorted((PACKAGE / "text").glob("*.py")), ids=lambda path: path.name)
-def test_text_never_imports_torch(path: Path) -> None:
+TORCHLESS = [
+    *PACKAGE.glob("text/*.py"),
+    *PACKAGE.glob("align/*.py"),
+    PACKAGE / "evaluate.py",
+    PACKAGE / "apps/score.py",
+]
+
+
+@pytest.mark.parametrize("path", sorted(TORCHLESS), ids=lambda path: path.name)
+def test_text_and_links_never_import_torch(path: Path) -> None:
     assert not {module for module in imported_modules(path) if module.split(".")[0] == "torch"}
 
 

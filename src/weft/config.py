@@ -18,6 +18,15 @@ from typing import Any, Literal, TypeVar
 from weft.errors import WeftError
 
 Direction = Literal["forward", "backward"]
+Method = Literal[  # of symmetrisation
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "lilt-grow-diag",
+    "lilt-grow-diag-final",
+]
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
 import weft
-from weft.config import PrepareConfig
+from weft.config import Method, PrepareConfig
 from weft.errors import errors_as_lines
 from weft.progress import say
 
@@ -84,6 +84,58 @@ def translate(
     translate_file(model, file, beam, reference)
 
 
+def symmetrize(
+    forward: Annotated[str, tyro.conf.Positional],
+    backward: Annotated[str, tyro.conf.Positional],
+    /,
+    *,
+    method: Method = "grow-diag",
+    reversed: bool = False,
+) -> None:
+    """Merge the links of the two directions, line by line, to stdout.
+
+    Args:
+        forward: Links of the source-to-target aligner, one sentence pair a line, such as 0-0 1-2.
+        backward: Links of the target-to-source aligner; source word first, as in the other file.
+        method: The rule; the names with lilt- let a link grow only where both its words are free.
+        reversed: The second file has the target word first.
+    """
+    from weft.apps.score import symmetrize_files
+
+    symmetrize_files(forward, backward, method, reversed)
+
+
+def evaluate(
+    gold: Annotated[str, tyro.conf.Positional],
+    systems: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SYSTEM …")],
+    /,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    gold_base: Literal[0, 1] = 1,
+    gold_format: Literal["auto", "links", "naacl"] = "auto",
+    errors: int = 0,
+    resamples: int = 1_000,
+    seed: int = 1,
+) -> None:
+    """Score links against gold: AER, precision, recall, F1, with 95 % intervals and paired tests between systems.
+
+    Args:
+        gold: Gold links, `3-4` sure and `3p4` possible, or lines of `sentence source target S|P` (NAACL 2003).
+        systems: Links to score, one file a system, counted from zero.
+        source: The source sentences; with --target, links are checked against the sentences' lengths.
+        target: The target sentences.
+        gold_base: The number of the first word in the gold file.
+        gold_format: Form of the gold file; auto: tell by its first line.
+        errors: Show this many of the most frequent wrong and missed word pairs (needs --source and --target).
+        resamples: Corpora drawn for intervals and tests.
+        seed: Of the draws.
+    """
+    from weft.apps.score import evaluate_files
+
+    evaluate_files(gold, systems, source, target, gold_base, gold_format, errors, resamples, seed)
+
+
 def plot(
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     /,
@@ -122,7 +174,15 @@ def demo(
     run_demo(folder, pairs, updates, force)
 
 
-COMMANDS = {"prepare": prepare, "train": train, "translate": translate, "plot": plot, "demo": demo}
+COMMANDS = {
+    "prepare": prepare,
+    "train": train,
+    "translate": translate,
+    "symmetrize": symmetrize,
+    "evaluate": evaluate,
+    "plot": plot,
+    "demo": demo,
+}
 
 
 def main() -> None:

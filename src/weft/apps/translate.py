@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
 
+from weft.apps.lines import read_text
 from weft.errors import WeftError
 from weft.model.folder import ModelFolder
 from weft.model.translator import Translator
 from weft.progress import Progress, say
-from weft.text.corpus import open_lines
 
 
 def translate_file(model: Path, file: str, beam: int, reference: str | None) -> None:
@@ -34,17 +33,6 @@ def translate_file(model: Path, file: str, beam: int, reference: str | None) -> 
         say(f"{translator.shortened:,} sentences were too long for the model and lost their ends")
     if references is not None:
         say(bleu(translations, references, lowercase=loaded.text.lowercase))
-
-
-def read_text(name: str) -> Iterator[str]:
-    """The lines of a text file or of stdin."""
-    with open_lines(name) as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                yield line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                shown = "stdin" if name == "-" else name
-                raise WeftError(f"{shown}:{number}: invalid UTF-8 at byte {error.start + 1}; mend the line") from None
 
 
 def bleu(translations: list[str], references: list[str], lowercase: bool) -> str:

@@ -1,0 +1,1 @@
+"""From scores to links. Nothing in here imports torch."""
