@@ -134,6 +134,23 @@ class TrainingConfig:
 
 
 @dataclass(frozen=True)
+class AlignmentConfig:
+    """The alignment layer and what it is trained to do."""
+
+    hidden: int = 256
+    """Size of the hidden layer of its feed-forward network."""
+    dropout: float = 0.1
+    logit_dropout: float = 0.1
+    """Share of attention cells that are hidden from each word in training; without it the layer can collapse."""
+    contiguity: float = 1.0
+    """Weight λ of the contiguity loss in training."""
+    kernel: int = 2
+    """Side of the contiguity loss's kernel, 1 to 5."""
+    agreement: float = 0.0
+    """Weight of the agreement loss between the two directions (ours; 0 in the paper)."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A whole experiment: which text, which model, how long. ``weft train RECIPE.toml`` runs it."""
 

@@ -25,12 +25,28 @@ class Dropout(nn.Module):
     def forward(self, states: Tensor) -> Tensor:
         if not self.training or self.probability == 0:
             return states
+        return torch.where(self.kept(states), states * (1 / (1 - self.probability)), 0)
+
+    def kept(self, states: Tensor) -> Tensor:
+        """True for elements that stay. (batch, length, width)"""
         rows, length, width = states.shape
         row = torch.arange(rows, device=states.device, dtype=torch.int32) + self.first_row
         place = torch.arange(length * width, device=states.device, dtype=torch.int32)
         number = row[:, None] * (length * width) + place  # wraps around, which is fine for a hash
         keep = uniform(number + uniform(self.key)) >= round(self.probability * 2**32) - 2**31
-        return torch.where(keep.view(rows, length, width), states * (1 / (1 - self.probability)), 0)
+        return keep.view(rows, length, width)
+
+
+class LogitDropout(Dropout):
+    """Keeps attention from looking at some cells: their logits become so low that any other cell is preferred.
+
+    They do not become -inf, so that a word all of whose cells are dropped still has a distribution.
+    """
+
+    def forward(self, states: Tensor) -> Tensor:
+        if not self.training or self.probability == 0:
+            return states
+        return torch.where(self.kept(states), states, states - 1e4)
 
 
 class DropoutKeys:
