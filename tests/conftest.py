@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.apps.demo import sentence_pairs
 from weft.config import PrepareConfig
 from weft.text.corpus import Corpus
+from weft.text.made_up import sentence_pairs
 from weft.text.prepare import prepare
 from weft.text.prepared import PreparedCorpus
 

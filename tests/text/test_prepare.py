@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.apps.demo import sentence_pairs
 from weft.config import PrepareConfig, TextConfig, from_dict, to_dict
 from weft.errors import BadLine, WeftError
 from weft.text import corpus as corpus_module
 from weft.text import prepare as prepare_module
 from weft.text.corpus import Corpus
+from weft.text.made_up import sentence_pairs
 from weft.text.prepare import prepare, report
 from weft.text.prepared import PreparedCorpus, checksum_of, open_prepared
 from weft.text.words import normaliser
