@@ -149,6 +149,7 @@ def main() -> None:
         "target_tokens_per_second": round(tokens / seconds),
         "padding": round(padding, 4),
         "seconds_to_pack_and_build": round(packed_at, 1),
+        "compile_seconds": round((first or 0) - packed_at, 1),
         "seconds_to_first_update": round(first or 0, 1),
         "seconds_to_full_speed": round(started, 1),
         "milliseconds_per_update": round(1000 * seconds / arguments.updates / arguments.directions, 2),

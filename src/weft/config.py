@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from weft.errors import WeftError
 
 Direction = Literal["forward", "backward"]
-Method = Literal[  # of symmetrisation
+Symmetrisation = Literal[
     "intersection",
     "union",
     "grow-diag",
@@ -27,6 +27,12 @@ Method = Literal[  # of symmetrisation
     "lilt-grow-diag",
     "lilt-grow-diag-final",
 ]
+
+
+def _at_least(config: Any, least: int, *names: str) -> None:
+    for name in names:
+        if getattr(config, name) < least:
+            raise WeftError(f"{name} must be at least {least}, but is {getattr(config, name)}")
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,13 @@ class ModelConfig:
     dropout: float = 0.1
     """Dropout on embeddings and on the output of every sublayer."""
 
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "width", "feed_forward", "heads", "encoder_layers", "decoder_layers")
+        if self.width % (2 * self.heads):
+            raise WeftError(f"width must be a multiple of twice the heads, but is {self.width} for {self.heads} heads")
+        if not 0 <= self.dropout < 1:
+            raise WeftError(f"dropout must be at least 0 and below 1, but is {self.dropout}")
+
 
 PRESETS: dict[str, ModelConfig] = {
     "paper": ModelConfig(),
@@ -127,6 +140,12 @@ class TrainingConfig:
     compile: Literal["auto", "yes", "no"] = "auto"
     """Compile the model; auto: on a GPU only."""
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "updates", "minutes", "learning_rate", "weight_decay", "warm_up", "average", "seed")
+        _at_least(self, 1, "target_tokens", "row_length", "checkpoint_every", "log_every")
+        if self.clip <= 0:
+            raise WeftError(f"clip must be above 0, but is {self.clip}")
 
     @property
     def peak_rate(self) -> float:
@@ -171,6 +190,10 @@ class Recipe:
     """Directions to train, side by side."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
+    def __post_init__(self) -> None:
+        if not self.directions or len(set(self.directions)) < len(self.directions):
+            raise WeftError('directions must name "forward", "backward" or both, each once')
+
 
 Config = TypeVar("Config")
 
@@ -192,6 +215,8 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
     arguments = {name: _convert(hints[name], value, f"{where}: {name}") for name, value in values.items()}
     try:
         return dataclasses.replace(base, **arguments) if base is not None else kind(**arguments)  # type: ignore[type-var]
+    except WeftError as error:  # a value that makes no sense
+        raise WeftError(f"{where}: {error}") from None
     except TypeError as error:  # a field without a default is missing
         raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
 

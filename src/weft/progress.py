@@ -24,7 +24,7 @@ class Progress:
         self._visible = visible and sys.stderr.isatty()
 
     def phase(self, name: str, total: float, unit: str, done: float = 0) -> None:
-        """Start a phase of ``total`` units, ``done`` of which were finished earlier."""
+        """Start a phase of ``total`` units (0: nobody knows how many), ``done`` of which were finished earlier."""
         self.close()
         if not self._visible:
             return
@@ -34,7 +34,7 @@ class Progress:
             return
         scaled = unit in {"B", "pairs", "lines"}
         self._bar = tqdm(
-            desc=name, total=total, initial=done, unit=unit, unit_scale=scaled, leave=False, dynamic_ncols=True
+            desc=name, total=total or None, initial=done, unit=unit, unit_scale=scaled, leave=False, dynamic_ncols=True
         )
 
     def advance(self, units: float, **figures: str) -> None:

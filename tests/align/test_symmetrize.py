@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.align.symmetrize import symmetrize
-from weft.config import Method
+from weft.config import Symmetrisation
 from weft.text.links import Links, read_links
 
-METHODS: tuple[Method, ...] = get_args(Method)
+METHODS: tuple[Symmetrisation, ...] = get_args(Symmetrisation)
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 #   forward   backward      f: forward only, b: backward only, X: both
@@ -42,7 +42,7 @@ BACKWARD: Links = frozenset({(0, 0), (2, 2), (2, 3), (4, 0)})
         ("lilt-grow-diag-final", {(1, 2), (4, 4)}),
     ],
 )
-def test_every_method_by_hand(method: Method, added: set[tuple[int, int]]) -> None:
+def test_every_method_by_hand(method: Symmetrisation, added: set[tuple[int, int]]) -> None:
     assert symmetrize(FORWARD, BACKWARD, method) == {(0, 0), (2, 3)} | added
 
 
@@ -57,7 +57,7 @@ LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=
 
 
 @given(LINKS, LINKS, st.sampled_from(METHODS))
-def test_laws(forward: Links, backward: Links, method: Method) -> None:
+def test_laws(forward: Links, backward: Links, method: Symmetrisation) -> None:
     merged = symmetrize(forward, backward, method)
     assert forward & backward <= merged <= forward | backward
     assert symmetrize(forward, forward, method) == forward
@@ -81,7 +81,7 @@ def test_lilts_published_files_are_reproduced(pair: str, system: str) -> None:
     def links(name: str) -> list[Links]:
         return [line.sure for line in read_links(str(SHARED / pair / f"dev.{system}{name}.pharaoh"))]
 
-    methods: dict[str, Method] = {
+    methods: dict[str, Symmetrisation] = {
         "-grow-diagonal": "lilt-grow-diag",
         "-grow-diagonal-final": "lilt-grow-diag-final",
     }

@@ -27,6 +27,12 @@ def test_paper_preset_has_the_papers_size() -> None:
     assert model.parameter_count == 40_320 * 256 + encoder + decoder + 4 * 256  # 15.8 million
 
 
+def test_base_preset_is_a_base_transformer() -> None:
+    with torch.device("meta"):
+        model = TranslationModel(PRESETS["base"], 40_258)
+    assert 62e6 < model.parameter_count < 66e6  # 44 million in the layers and one table of 512 × 40,320
+
+
 def test_decoder_input_is_one_place_to_the_right() -> None:
     labels = torch.tensor([[7, 8, 1, 9, 1, 0]])
     assert decoder_input(labels).tolist() == [[1, 7, 8, 1, 9, 1]]

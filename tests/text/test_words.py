@@ -175,3 +175,9 @@ def test_normalised_words_are_never_empty_and_hold_no_white_space(word: str, con
     normalised = normaliser(config)(word)
     assert normalised
     assert not set(normalised) & set(ASCII_SPACES)
+
+
+def test_moses_tokens_are_joined_to_running_text_again() -> None:
+    text = "Hello, world! It's 3.5 km."
+    assert join_words(split_words(text, "moses", "en"), "moses", "en") == text
+    assert join_words(["a", ",", "b"], "spaces", "en") == "a , b"

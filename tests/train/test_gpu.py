@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # torch's compiler warns about itself
 ]
 
-CONFIG = TrainingConfig(updates=100, target_tokens=4_000, warm_up=10, log_every=10)
+CONFIG = TrainingConfig(updates=200, target_tokens=4_000, warm_up=10, log_every=20)
 
 
 def losses(
@@ -43,9 +43,9 @@ def test_fast_updates_of_both_directions_equal_plain_ones(corpus: PreparedCorpus
 
 
 def test_a_resumed_run_goes_on_where_it_was(corpus: PreparedCorpus, tmp_path: Path) -> None:
-    settings = {"checkpoint_every": 50, "average": 2}  # keeps the checkpoint before the last one
+    settings = {"checkpoint_every": 100, "average": 2}  # keeps the checkpoint before the last one
     whole = losses(corpus, tmp_path, ("forward",), **settings)
-    (tmp_path / "forward" / "checkpoint-00000100.safetensors").unlink()
+    (tmp_path / "forward" / "checkpoint-00000200.safetensors").unlink()
     resumed = losses(corpus, tmp_path, ("forward",), **settings)
     assert resumed["forward"] == pytest.approx(whole["forward"], abs=5e-3)
     assert resumed["forward"][:5] == whole["forward"][:5]  # those lines were kept

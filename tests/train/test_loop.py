@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Literal
 
@@ -96,7 +97,7 @@ def test_a_time_budget_ends_training_and_brings_the_rate_to_zero(run: Run, tmp_p
     run(updates=10**9, minutes=0.05, log_every=1)
     lines = read_metrics(tmp_path / "run" / "forward" / "metrics.jsonl")
     assert lines[-1]["seconds"] >= 3 > lines[-2]["seconds"]
-    assert lines[-1]["learning_rate"] < 0.2 * max(line["learning_rate"] for line in lines)
+    assert lines[-1]["learning_rate"] < 0.5 * max(line["learning_rate"] for line in lines)
 
 
 def test_schedule() -> None:
@@ -117,6 +118,22 @@ def test_orthogonalise_moves_singular_values_near_one() -> None:
         matrices = torch.randn(shape)
         values = singular_values(orthogonalise(matrices))
         assert values.max() < 1.3 and values.median() > 0.65
+
+
+@pytest.mark.parametrize("feed_forward", [50, 64, 96])
+def test_muon_moves_matrices_of_any_shape_by_steps_of_one_size(feed_forward: int) -> None:
+    torch.manual_seed(0)
+    model = TranslationModel(dataclasses.replace(MODEL, feed_forward=feed_forward), 50)
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.randn_like(parameter)
+    _, muon = make_optimisers(model, dataclasses.replace(TRAINING, weight_decay=0.0))
+    muon.param_groups[0]["lr"].fill_(0.01)
+    muon.step()
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2 and "embedding" not in name:
+            size = (parameter - before[name]).square().mean().sqrt().item()
+            assert 0.0008 < size < 0.003, name  # about 0.2 of the learning rate, whatever the shape
 
 
 def test_muon_takes_matrices_and_adamw_the_rest() -> None:

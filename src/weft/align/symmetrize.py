@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from weft.config import Method
+from weft.config import Symmetrisation
 from weft.text.links import Links
 
 # (source, target) steps to the neighbours of a link, in the order in which they are tried; where two of them want the
@@ -19,7 +19,7 @@ _MOSES_NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1
 _LILT_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, 1), (-1, -1), (1, -1), (1, 1))
 
 
-def symmetrize(forward: Links, backward: Links, method: Method) -> Links:
+def symmetrize(forward: Links, backward: Links, method: Symmetrisation) -> Links:
     """Merge the links of the two directions."""
     if method == "intersection":
         return forward & backward

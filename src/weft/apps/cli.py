@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 import weft
-from weft.config import Method, PrepareConfig
+from weft.config import PrepareConfig, Symmetrisation
 from weft.errors import errors_as_lines
 from weft.progress import say
 
@@ -89,7 +89,7 @@ def symmetrize(
     backward: Annotated[str, tyro.conf.Positional],
     /,
     *,
-    method: Method = "grow-diag",
+    method: Symmetrisation = "grow-diag",
     reversed: bool = False,
 ) -> None:
     """Merge the links of the two directions, line by line, to stdout.

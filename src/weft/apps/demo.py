@@ -48,7 +48,7 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
         translations = list(translator.translate(line[side] for line in lines))
         right = sum(translation == line[1 - side] for translation, line in zip(translations, lines, strict=True))
         print(f"\n{direction}: {right} of {len(lines)} held-out sentences translated without a fault")
-        print("(one in four has a word of which the other side says nothing: 'well', 'ka'), such as")
+        print("(some have a word of which the other side says nothing, 'well' or 'ka'), such as")
         for line, translation in list(zip(lines, translations, strict=True))[:3]:
             mark = "✓" if translation == line[1 - side] else f"✗ expected: {line[1 - side]}"
             print(f"  {line[side]}\n    → {translation}  {mark}")

@@ -7,7 +7,7 @@ from typing import Literal
 
 from weft.align.symmetrize import symmetrize
 from weft.apps.lines import read_text
-from weft.config import Method
+from weft.config import Symmetrisation
 from weft.errors import WeftError
 from weft.evaluate import Score, compare, interval, resampled_error_rates, score, signature, word_errors
 from weft.text.links import LinkLine, Links, format_links, read_gold, read_links
@@ -16,7 +16,7 @@ from weft.text.words import split_spaces
 Words = list[tuple[list[str], list[str]]]
 
 
-def symmetrize_files(forward: str, backward: str, method: Method, reversed: bool) -> None:
+def symmetrize_files(forward: str, backward: str, method: Symmetrisation, reversed: bool) -> None:
     """Print the merged links of two files."""
     forward_lines, backward_lines = read_links(forward), read_links(backward)
     if len(forward_lines) != len(backward_lines):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils._triton import has_triton_package
 
 from weft.model.layers import Rows
+from weft.model.row_attention import HAS_TRITON
 from weft.text.subwords import END, PAD
 
 GPU_CHUNK = 8192  # tokens: few and large matrix products
@@ -79,7 +79,7 @@ def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Te
 
     ∂loss_t/∂logit_v = softmax_v − q_t(v), and 0 where the label is padding.
     """
-    if logits.is_cuda and has_triton_package():
+    if logits.is_cuda and HAS_TRITON:
         from weft.model.kernels import word_loss_and_slope
 
         return word_loss_and_slope(logits, labels, PAD, smoothing)

@@ -10,12 +10,13 @@ and expect them: queries, keys and values of a token side by side.
 
 from __future__ import annotations
 
+import importlib.util
+
 import torch
 from torch import Tensor
-from torch.utils._triton import has_triton_package
 
 LONGEST_ROW = 128
-HAS_TRITON = has_triton_package()
+HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 
 def projections(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:

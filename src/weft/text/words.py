@@ -16,7 +16,7 @@ from weft.config import TextConfig
 
 Span = tuple[int, int]  # start and end of a word: text[start:end]
 
-# White space is ASCII's, as in every other aligner: a no-break space inside a word must not shift the user's numbering.
+# White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _SPACES = str.maketrans("\t\n\r\f\v", "     ")
 
@@ -46,6 +46,13 @@ def _moses_tokeniser(language: str) -> Callable[..., Any]:
 
     tokeniser = MosesTokenizer(lang=language)
     return functools.partial(tokeniser.tokenize, escape=False)
+
+
+@functools.cache
+def _moses_detokeniser(language: str) -> Callable[..., Any]:
+    from sacremoses import MosesDetokenizer
+
+    return functools.partial(MosesDetokenizer(lang=language).detokenize, unescape=False)
 
 
 def _moses_spans(text: str, language: str) -> list[Span]:
@@ -109,6 +116,4 @@ def join_words(words: list[str], tokenisation: str, language: str) -> str:
     """Words as running text: with spaces between them, or as the Moses detokeniser puts them together."""
     if tokenisation == "spaces":
         return " ".join(words)
-    from sacremoses import MosesDetokenizer
-
-    return str(MosesDetokenizer(lang=language).detokenize(words, unescape=False))
+    return str(_moses_detokeniser(language)(words))

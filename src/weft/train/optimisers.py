@@ -66,26 +66,28 @@ class Muon(torch.optim.Optimizer):
     @torch.no_grad()
     def step(self, closure: None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            by_side: defaultdict[int, list[Tensor]] = defaultdict(list)
+            by_shape: defaultdict[torch.Size, list[Tensor]] = defaultdict(list)
             for parameter in group["params"]:
-                by_side[min(parameter.shape)].append(parameter)
-            for side, parameters in by_side.items():
+                if parameter.grad is not None:
+                    by_shape[_squares(parameter)[0].shape].append(parameter)
+            for shape, parameters in by_shape.items():
                 gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
                 momenta = [self.state[parameter]["momentum"] for parameter in parameters]
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
                 nesterov = torch._foreach_lerp(gradients, momenta, group["momentum"])
-                squares = [square for matrix in nesterov for square in _squares(matrix, side)]
-                steps = orthogonalise(torch.stack(squares)) * (group["lr"] * 0.2 * side**0.5)
+                squares = [square for matrix in nesterov for square in _squares(matrix)]
+                steps = orthogonalise(torch.stack(squares)) * (group["lr"] * 0.2 * max(shape) ** 0.5)
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
-                counts = [len(_squares(parameter, side)) for parameter in parameters]
+                counts = [len(_squares(parameter)) for parameter in parameters]
                 whole = map(_assemble, steps.split(counts), parameters)
                 torch._foreach_sub_(parameters, list(whole))
 
 
-def _squares(matrix: Tensor, side: int) -> tuple[Tensor, ...]:
-    """Views of the square parts of a matrix, one side of which is ``side``; an odd rest stays oblong."""
-    whole = max(matrix.shape) % side == 0
-    return matrix.split(side, dim=0 if matrix.shape[0] > side else 1) if whole else (matrix,)
+def _squares(matrix: Tensor) -> tuple[Tensor, ...]:
+    """Views of the square parts of a matrix; one that can't be cut into squares stays whole."""
+    side = min(matrix.shape)
+    cut = max(matrix.shape) % side == 0
+    return matrix.split(side, dim=0 if matrix.shape[0] > side else 1) if cut else (matrix,)
 
 
 def _assemble(squares: Tensor, like: Tensor) -> Tensor:
