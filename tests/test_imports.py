@@ -67,3 +67,12 @@ def test_help_loads_neither_torch_nor_numpy(arguments: list[str]) -> None:
     result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
     assert result.stderr.strip() == "[]"
     assert result.stdout
+
+
+def test_training_needs_nothing_but_torch_numpy_tokenizers_and_safetensors() -> None:
+    code = (
+        "import sys\n"
+        "sys.modules |= dict.fromkeys(['tyro', 'tqdm', 'zstandard', 'sacremoses', 'sacrebleu', 'matplotlib'])\n"
+        "import weft.train.recipe, weft.model.translator"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -121,8 +121,8 @@ class TrainingConfig:
     """Sentence pairs are packed into rows of this many source and target tokens; longer ones don't take part."""
     optimiser: Literal["muon", "adamw"] = "muon"
     """Muon for the matrices of the layers and AdamW for the rest, or AdamW for all."""
-    learning_rate: float = 0.0
-    """Peak learning rate (0: what suits the optimiser, 8e-3 for muon and 2e-3 for adamw)."""
+    learning_rate: float = 8e-3
+    """Peak learning rate."""
     weight_decay: float = 0.01
     warm_up: int = 400
     """Updates over which the learning rate rises to its peak."""
@@ -142,14 +142,11 @@ class TrainingConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "updates", "minutes", "learning_rate", "weight_decay", "warm_up", "average", "seed")
+        _at_least(self, 0, "updates", "minutes", "weight_decay", "warm_up", "average", "seed")
         _at_least(self, 1, "target_tokens", "row_length", "checkpoint_every", "log_every")
-        if self.clip <= 0:
-            raise WeftError(f"clip must be above 0, but is {self.clip}")
-
-    @property
-    def peak_rate(self) -> float:
-        return self.learning_rate or {"muon": 8e-3, "adamw": 2e-3}[self.optimiser]
+        for name in ("clip", "learning_rate"):
+            if getattr(self, name) <= 0:
+                raise WeftError(f"{name} must be above 0, but is {getattr(self, name)}")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # torch's compiler warns about itself
 ]
 
-CONFIG = TrainingConfig(updates=200, target_tokens=4_000, warm_up=10, log_every=20)
+CONFIG = TrainingConfig(updates=200, target_tokens=4_000, warm_up=10, log_every=20, learning_rate=2e-3)
 
 
 def losses(

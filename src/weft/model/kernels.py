@@ -11,8 +11,8 @@ import triton.language as tl
 from torch import Tensor
 
 LOG2_E = tl.constexpr(1.4426950408889634)
-FORWARD_QUERIES = 128  # queries that a program works on at a time
-BACKWARD_QUERIES = 128
+FORWARD_QUERIES = 64  # queries that a program works on at a time
+BACKWARD_QUERIES = 64
 
 
 @triton.jit
@@ -192,6 +192,6 @@ def word_loss_and_slope(logits: Tensor, labels: Tensor, padding: int, smoothing:
     """``losses.loss_and_slope`` in two passes over the logits, which become the slope."""
     losses = torch.empty(len(logits), 2, device=logits.device)
     _word_loss_kernel[(len(logits),)](
-        logits, labels, losses, logits.shape[1], padding, smoothing, BLOCK=4096, num_warps=8
+        logits, labels, losses, logits.shape[1], padding, smoothing, BLOCK=8192, num_warps=16
     )  # fmt: skip
     return losses.sum(0), logits

@@ -18,8 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import zstandard
-
 from weft.errors import BadLine, WeftError
 
 _BLOCK_LINES = 10_000
@@ -118,7 +116,7 @@ class Lines:
     def __next__(self) -> bytes:
         try:
             line = self._stream.readline()
-        except (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError) as error:
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
         if not line:
             raise StopIteration
@@ -151,19 +149,20 @@ def open_lines(name: str) -> Iterator[Lines]:
         elif name.endswith(".xz"):
             yield Lines(name, raw, lzma.open(raw))  # pyrefly: ignore
         elif name.endswith(".zst"):
-            yield Lines(name, raw, _open_zstandard(raw))
+            yield Lines(name, raw, io.BufferedReader(_Zstandard(name, raw)))
         else:
             yield Lines(name, raw, raw)
-
-
-def _open_zstandard(raw: IO[bytes]) -> IO[bytes]:
-    return io.BufferedReader(_Zstandard(raw))
 
 
 class _Zstandard(io.RawIOBase):
     """Decompressed bytes of one or more frames. The reader of the library takes a truncated frame for a whole one."""
 
-    def __init__(self, raw: IO[bytes]) -> None:
+    def __init__(self, name: str, raw: IO[bytes]) -> None:
+        try:
+            import zstandard  # here, so that hosts without it can still train
+        except ImportError:
+            raise WeftError(f"{name}: to read it, pip install zstandard") from None
+        self._library = zstandard
         self._raw = raw
         self._frame: zstandard.ZstdDecompressionObj | None = None  # the frame that has begun and not ended
         self._ready = memoryview(b"")
@@ -186,8 +185,11 @@ class _Zstandard(io.RawIOBase):
 
     def _decompress(self, compressed: bytes) -> Iterator[bytes]:
         while compressed:
-            frame = self._frame or zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(compressed)
+            frame = self._frame or self._library.ZstdDecompressor().decompressobj()
+            try:
+                yield frame.decompress(compressed)
+            except self._library.ZstdError as error:
+                raise OSError(error) from None
             compressed = frame.unused_data if frame.eof else b""
             self._frame = None if frame.eof else frame
 

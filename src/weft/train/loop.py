@@ -99,7 +99,7 @@ class Trainer:
             rate = learning_rate(self.fraction, self.update, self.config.warm_up)
             for optimiser in self.optimisers:
                 for group in optimiser.param_groups:
-                    group["lr"].fill_(rate * self.config.peak_rate)
+                    group["lr"].fill_(rate * self.config.learning_rate)
             if self._stream is not None and self._updates_made_here == _EAGER_UPDATES:
                 self._graphs = [self._record(self._gradients), self._record(self._apply)]
             if self._graphs:
