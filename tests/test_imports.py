@@ -48,6 +48,7 @@ TORCHLESS = [
     *PACKAGE.glob("align/*.py"),
     PACKAGE / "evaluate.py",
     PACKAGE / "apps/score.py",
+    *(PACKAGE / f"apps/{name}.py" for name in ("grid", "picture", "show")),
 ]
 
 
@@ -56,7 +57,9 @@ def test_text_and_links_never_import_torch(path: Path) -> None:
     assert not {module for module in imported_modules(path) if module.split(".")[0] == "torch"}
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["prepare", "--help"], ["train", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["prepare", "--help"], ["train", "--help"], ["show", "--help"], ["--version"]]
+)
 def test_help_loads_neither_torch_nor_numpy(arguments: list[str]) -> None:
     code = (
         "import sys; from weft.apps.cli import main; sys.argv = ['weft', *sys.argv[1:]]\n"

@@ -136,6 +136,35 @@ def evaluate(
     evaluate_files(gold, systems, source, target, gold_base, gold_format, errors, resamples, seed)
 
 
+def show(
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")],
+    links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="LINKS …")],
+    /,
+    *,
+    line: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N …")] = (1,),
+    gold: str | None = None,
+    gold_base: Literal[0, 1] = 1,
+    new: bool = False,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+) -> None:
+    """Show the links of a sentence pair as a matrix, in the terminal or as a picture.
+
+    Args:
+        source: The source sentences, one a line.
+        target: The target sentences.
+        links: Links counted from zero, such as 0-0 1-2; each file becomes a panel.
+        line: Lines to show, counted from one.
+        gold: Gold links, shown as frames; `3-4` sure and `3p4` possible, or in the format of NAACL 2003.
+        gold_base: The number of the first word in the gold file.
+        new: Set off the links of the last file that no other file has (needs three files or more).
+        output: Draw a picture of one line instead; its ending says which format (.svg, .png, .pdf).
+    """
+    from weft.apps.show import show_files
+
+    show_files(source, target, links, line, gold, gold_base, new, output)
+
+
 def plot(
     runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
     /,
@@ -180,6 +209,7 @@ COMMANDS = {
     "translate": translate,
     "symmetrize": symmetrize,
     "evaluate": evaluate,
+    "show": show,
     "plot": plot,
     "demo": demo,
 }
