@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 
-from weft.config import PRESETS, PrepareConfig, TrainingConfig, from_dict, load_recipe, to_dict
+from weft.config import (
+    PRESETS,
+    AlignmentConfig,
+    PrepareConfig,
+    Recipe,
+    TrainingConfig,
+    from_dict,
+    load_recipe,
+    to_dict,
+)
 from weft.errors import WeftError
 
 
@@ -22,7 +32,10 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         'run = "run"\nfiles = ["a.tsv", "b.tsv.xz"]\npreset = "tiny"\n'
         "[model]\nencoder_layers = 5\n[prepare]\nmerges = 10\n[prepare.text]\nsharp_s = true\n[training]\nclip = 2\n",
     )
-    recipe = load_recipe(path, ["training.updates=12", "run=elsewhere", 'directions=["backward"]', "model.heads=2"])
+    recipe = load_recipe(
+        path,
+        ["training.updates=12", "run=elsewhere", 'directions=["backward"]', 'stages=["translate"]', "model.heads=2"],
+    )
     assert recipe.files == ("a.tsv", "b.tsv.xz")
     assert (recipe.model.encoder_layers, recipe.model.heads) == (5, 2)
     assert recipe.model.width == PRESETS["tiny"].width
@@ -51,6 +64,15 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         ('run = "r"', ["training.clip=0"], "clip must be above 0"),
         ('run = "r"', ["directions=[]"], "directions must name"),
         ('run = "r"', ['directions=["forward", "forward"]'], "directions must name"),
+        ('run = "r"', ['directions=["forward"]'], "alignment needs both directions"),
+        (
+            'run = "r"',
+            ['stages=["translate", "guide"]'],
+            "stages must be translate, align, guide or translate, joint, in this order",
+        ),
+        ('run = "r"', ["alignment.kernel=6"], "kernel must be at most 5"),
+        ('run = "r"', ["alignment.training.clip=0"], "clip must be above 0"),
+        ('run = "r"', ["guided.threshold=1.5"], "threshold must be at least 0 and below 1"),
         ('run = "r"', ["training.updates"], "expected a setting such as"),
         ('run = "r"', ["run.x=1"], "run is no table"),
     ],
@@ -75,3 +97,11 @@ def test_shipped_recipes_are_valid() -> None:
     assert recipes
     for path in recipes:
         load_recipe(path)
+
+
+def test_tables_within_tables_keep_the_defaults_of_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text('run = "r"\n[alignment.training]\nseed = 3\n[bidirectional]\nsteps = 2\n')
+    recipe = load_recipe(path)
+    assert recipe.alignment.training == dataclasses.replace(AlignmentConfig().training, seed=3)
+    assert recipe.bidirectional == dataclasses.replace(Recipe("r").bidirectional, steps=2)

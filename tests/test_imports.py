@@ -58,7 +58,8 @@ def test_text_and_links_never_import_torch(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["prepare", "--help"], ["train", "--help"], ["show", "--help"], ["--version"]]
+    "arguments",
+    [["--help"], ["prepare", "--help"], ["train", "--help"], ["align", "--help"], ["show", "--help"], ["--version"]],
 )
 def test_help_loads_neither_torch_nor_numpy(arguments: list[str]) -> None:
     code = (

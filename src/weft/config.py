@@ -18,6 +18,23 @@ from typing import Any, Literal, TypeVar
 from weft.errors import WeftError
 
 Direction = Literal["forward", "backward"]
+Stage = Literal["translate", "align", "guide", "joint"]
+Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
+Merge = Literal[
+    "forward",
+    "backward",
+    "best-cells",
+    "mean",
+    "intersection",
+    "union",
+    "grow-diag",
+    "grow-diag-final",
+    "grow-diag-final-and",
+    "lilt-grow-diag",
+    "lilt-grow-diag-final",
+]
+"""The best cells of one direction or of both, cells with a high mean, or a symmetrisation of both directions."""
+ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide"), ("translate", "joint"))
 Symmetrisation = Literal[
     "intersection",
     "union",
@@ -33,6 +50,12 @@ def _at_least(config: Any, least: int, *names: str) -> None:
     for name in names:
         if getattr(config, name) < least:
             raise WeftError(f"{name} must be at least {least}, but is {getattr(config, name)}")
+
+
+def _shares(config: Any, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(config, name) < 1:
+            raise WeftError(f"{name} must be at least 0 and below 1, but is {getattr(config, name)}")
 
 
 @dataclass(frozen=True)
@@ -95,8 +118,7 @@ class ModelConfig:
         _at_least(self, 1, "width", "feed_forward", "heads", "encoder_layers", "decoder_layers")
         if self.width % (2 * self.heads):
             raise WeftError(f"width must be a multiple of twice the heads, but is {self.width} for {self.heads} heads")
-        if not 0 <= self.dropout < 1:
-            raise WeftError(f"dropout must be at least 0 and below 1, but is {self.dropout}")
+        _shares(self, "dropout")
 
 
 PRESETS: dict[str, ModelConfig] = {
@@ -149,6 +171,9 @@ class TrainingConfig:
                 raise WeftError(f"{name} must be above 0, but is {getattr(self, name)}")
 
 
+_LAYER_TRAINING = TrainingConfig(updates=1_000, warm_up=100, weight_decay=0.0, label_smoothing=0.0)
+
+
 @dataclass(frozen=True)
 class AlignmentConfig:
     """The alignment layer and what it is trained to do."""
@@ -164,6 +189,90 @@ class AlignmentConfig:
     """Side of the contiguity loss's kernel, 1 to 5."""
     agreement: float = 0.0
     """Weight of the agreement loss between the two directions (ours; 0 in the paper)."""
+    least_agreement: float = 0.1
+    """Layers whose attention agrees less than this (0 to 1) have collapsed: training starts again from others."""
+    most_null: float = 0.6
+    """The same if words give more than this share of their attention to end-of-sentence."""
+    restarts: int = 2
+    """After so many new starts training gives up."""
+    training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "hidden", "kernel")
+        _at_least(self, 0, "contiguity", "agreement", "restarts")
+        _shares(self, "dropout", "logit_dropout")
+        if self.kernel > 5:
+            raise WeftError(f"kernel must be at most 5, but is {self.kernel}")
+
+
+@dataclass(frozen=True)
+class OptimisationConfig:
+    """Attention optimisation: gradient descent on the attention logits of a sentence pair."""
+
+    steps: int = 3
+    step_size: float = 1.0
+    contiguity: float = 1.0
+    """Weight λ of the contiguity loss."""
+    start: Literal["logits", "log-probabilities"] = "logits"
+    """In two directions, start from the mean of both models' logits or of the logarithms of their attention."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "steps", "step_size", "contiguity")
+
+
+@dataclass(frozen=True)
+class GuidedConfig:
+    """The guided layer and the links it learns from."""
+
+    dropout: float = 0.1
+    own_word: bool = False
+    """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
+    links: str = ""
+    """A file of links of the training text, one line a pair, instead of those of bidirectional optimisation."""
+    pairs: int = 0
+    """Learn from so many pairs of the corpus, chosen at random (0: all)."""
+    rounds: int = 1
+    """Rounds of training; from the second on, the links are those of the layers of the round before."""
+    threshold: float = 0.4
+    """Cells are links where the mean of both directions' attention is at least this."""
+    training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "pairs")
+        _at_least(self, 1, "rounds")
+        _shares(self, "dropout", "threshold")
+
+
+@dataclass(frozen=True)
+class JointConfig:
+    """Translation and alignment in one model, as Garg et al. (2019) do it."""
+
+    layer: int = 2
+    """The decoder layer, counted from one, whose first head learns to align; the last but one of three."""
+    weight: float = 0.05
+    """Of the alignment loss beside the translation loss."""
+    links: str = ""
+    """A file of links of the training text, instead of those of the translation models' averaged attention."""
+    pairs: int = 0
+    """Learn from so many pairs of the corpus, chosen at random (0: all)."""
+    training: TrainingConfig = field(
+        default_factory=lambda: TrainingConfig(updates=2_000, warm_up=100, learning_rate=2e-3)
+    )
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "layer")
+        _at_least(self, 0, "weight", "pairs")
+
+
+@dataclass(frozen=True)
+class GoldConfig:
+    """Sentences with gold links, to score every stage with. Training never sees the links."""
+
+    source: str = ""
+    target: str = ""
+    links: str = ""
+    base: Literal[0, 1] = 1
+    """The number of the first word in the file of links."""
 
 
 @dataclass(frozen=True)
@@ -185,11 +294,31 @@ class Recipe:
     model: ModelConfig = field(default_factory=ModelConfig)
     directions: tuple[Direction, ...] = ("forward", "backward")
     """Directions to train, side by side."""
+    stages: tuple[Stage, ...] = ("translate", "align", "guide")
+    """How far to go on which road: translate, align, guide is the paper's; translate, joint is that of Garg et al."""
+    translation: str = ""
+    """The folder of another run whose translation models are used, instead of training them here."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    """Of the translation models."""
+    alignment: AlignmentConfig = field(default_factory=AlignmentConfig)
+    optimisation: OptimisationConfig = field(default_factory=OptimisationConfig)
+    """In one direction."""
+    bidirectional: OptimisationConfig = field(
+        default_factory=lambda: OptimisationConfig(steps=8, step_size=0.3, start="log-probabilities")
+    )
+    """In two directions at once."""
+    guided: GuidedConfig = field(default_factory=GuidedConfig)
+    joint: JointConfig = field(default_factory=JointConfig)
+    gold: GoldConfig = field(default_factory=GoldConfig)
 
     def __post_init__(self) -> None:
         if not self.directions or len(set(self.directions)) < len(self.directions):
             raise WeftError('directions must name "forward", "backward" or both, each once')
+        if not self.stages or all(self.stages != road[: len(self.stages)] for road in ROADS):
+            roads = " or ".join(", ".join(road) for road in ROADS)
+            raise WeftError(f"stages must be {roads}, in this order, or the first of them")
+        if len(self.directions) < 2 and len(self.stages) > 1:
+            raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
 
 
 Config = TypeVar("Config")
@@ -209,7 +338,13 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
     unknown = sorted(set(values) - set(hints))
     if unknown:
         raise WeftError(f"{where}: unknown setting '{unknown[0]}'; known ones are {', '.join(hints)}")
-    arguments = {name: _convert(hints[name], value, f"{where}: {name}") for name, value in values.items()}
+    defaults = {one.name: one.default_factory for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    arguments = {}
+    for name, value in values.items():
+        default = getattr(base, name) if base is not None else None
+        if default is None and dataclasses.is_dataclass(hints[name]):
+            default = defaults[name]()  # pyrefly: ignore
+        arguments[name] = _convert(hints[name], value, f"{where}: {name}", default)
     try:
         return dataclasses.replace(base, **arguments) if base is not None else kind(**arguments)  # type: ignore[type-var]
     except WeftError as error:  # a value that makes no sense
@@ -218,11 +353,12 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
         raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
 
 
-def _convert(hint: Any, value: Any, where: str) -> Any:
+def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
+    """``value`` as the type ``hint``; what a table does not say is taken from ``default``."""
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):
             raise WeftError(f"{where} must be a table of settings, not {value!r}")
-        return from_dict(typing.cast(type, hint), value, where)
+        return from_dict(typing.cast(type, hint), value, where, base=default)
     origin = typing.get_origin(hint)
     if origin is Literal:
         if value not in typing.get_args(hint):
@@ -231,7 +367,7 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
     if origin is tuple:
         if not isinstance(value, list | tuple):
             raise WeftError(f"{where} must be a list, not {value!r}")
-        return tuple(_convert(typing.get_args(hint)[0], item, where) for item in value)
+        return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):

@@ -197,7 +197,7 @@ def run_show(
     new: bool = False,
     output: str | None = None,
 ) -> None:
-    show_files("source", target, files, lines, gold, gold_base, new, Path(output) if output else None)
+    show_files("source", target, files, None, lines, gold, gold_base, new, Path(output) if output else None)
 
 
 def test_show_prints_the_chosen_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,7 +226,7 @@ def test_panels_have_the_names_of_files_and_of_folders_where_these_are_the_same(
 def test_bad_input_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(folder.iterdir())
     for message, call in {
-        "no file of links": lambda: run_show(),
+        "nothing to show: give files of links": lambda: run_show(),
         "three files of links": lambda: run_show("forward", "both", new=True),
         "pair.svg: a picture shows one line, but --line names 2": lambda: run_show(
             "both", lines=(1, 2), output="pair.svg"

@@ -10,7 +10,7 @@ import torch
 
 from weft.config import PRESETS
 from weft.errors import WeftError
-from weft.model.folder import ModelFolder
+from weft.model.folder import load_translation, save_translation
 from weft.model.translation import TranslationModel
 from weft.text.prepared import PreparedCorpus
 
@@ -18,16 +18,16 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def folder(corpus: PreparedCorpus, tmp_path: Path) -> ModelFolder:
+def folder(corpus: PreparedCorpus, tmp_path: Path) -> Path:
     torch.manual_seed(0)
     model = TranslationModel(PRESETS["tiny"], len(corpus.subwords))
-    folder = ModelFolder(tmp_path / "model")
-    folder.write(model.state_dict(), PRESETS["tiny"], corpus.subwords, "backward", {"updates": 3})
+    folder = tmp_path / "model"
+    save_translation(folder, model.state_dict(), PRESETS["tiny"], corpus.subwords, "backward", {"updates": 3})
     return folder
 
 
-def test_round_trip(folder: ModelFolder, corpus: PreparedCorpus) -> None:
-    loaded = folder.load(CPU)
+def test_round_trip(folder: Path, corpus: PreparedCorpus) -> None:
+    loaded = load_translation(folder, CPU)
     torch.manual_seed(0)
     expected = TranslationModel(PRESETS["tiny"], len(corpus.subwords)).state_dict()
     assert all(torch.equal(value, expected[name]) for name, value in loaded.model.state_dict().items())
@@ -35,7 +35,7 @@ def test_round_trip(folder: ModelFolder, corpus: PreparedCorpus) -> None:
     assert loaded.text == corpus.config.text
     words = ["the", "old", "king"]
     assert loaded.subwords.encode(words) == corpus.subwords.encode(words)
-    assert sorted(path.name for path in folder.folder.iterdir()) == [
+    assert sorted(path.name for path in folder.iterdir()) == [
         "config.json",
         "model.safetensors",
         "tokenizer.json",
@@ -44,8 +44,8 @@ def test_round_trip(folder: ModelFolder, corpus: PreparedCorpus) -> None:
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
 @pytest.mark.parametrize("damage", ["missing", "cut", "other"])
-def test_damage_is_named(folder: ModelFolder, name: str, damage: str) -> None:
-    path = folder.folder / name
+def test_damage_is_named(folder: Path, name: str, damage: str) -> None:
+    path = folder / name
     content = path.read_bytes()
     path.unlink()
     if damage == "cut":
@@ -53,4 +53,4 @@ def test_damage_is_named(folder: ModelFolder, name: str, damage: str) -> None:
     elif damage == "other":
         path.write_text(json.dumps({"format": "something else"}))
     with pytest.raises(WeftError, match=r"model"):
-        folder.load(CPU)
+        load_translation(folder, CPU)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from weft.config import PRESETS, AlignmentConfig
+from weft.config import PRESETS, AlignmentConfig, GuidedConfig, OptimisationConfig
 from weft.model.alignment import (
     AlignmentLayer,
     Features,
@@ -59,7 +59,9 @@ def total_loss(logits: Tensor, cells: Tensor, forward: Predictor, backward: Pred
 def test_a_step_follows_the_gradient(models: list[TranslationModel], layers: list[AlignmentLayer]) -> None:
     forward_logits, backward_logits, cells, forward, backward = both_directions(models, layers, TARGET, SOURCE)
     logits = initial_logits(forward_logits, backward_logits, cells, "logits")
-    moved = optimise_attention(logits, cells, forward, backward, steps=1, step_size=1.0, contiguity=0.7)
+    moved = optimise_attention(
+        logits, cells, forward, backward, OptimisationConfig(steps=1, step_size=1.0, contiguity=0.7)
+    )
     slope = logits - moved
     for place in ((0, 0, 0), (0, 1, 2), (0, 3, 1), (0, 5, 4), (0, 6, 6)):
         change = torch.zeros_like(logits)
@@ -74,7 +76,7 @@ def test_steps_lower_the_loss(models: list[TranslationModel], layers: list[Align
     logits = initial_logits(forward_logits, backward_logits, cells, "log-probabilities")
     losses = [
         total_loss(
-            optimise_attention(logits, cells, forward, backward, steps, step_size=0.1, contiguity=1.0),
+            optimise_attention(logits, cells, forward, backward, OptimisationConfig(steps, 0.1, 1.0)),
             cells, forward, backward, 1.0,
         ).item()
         for steps in (0, 1, 3, 8)
@@ -94,7 +96,7 @@ def test_neighbours_and_padding_change_nothing(models: list[TranslationModel], l
     def optimised(target: list[list[int]], source: list[list[int]]) -> Tensor:
         forward_logits, backward_logits, cells, forward, backward = both_directions(models, layers, target, source)
         logits = initial_logits(forward_logits, backward_logits, cells, "logits")
-        return optimise_attention(logits, cells, forward, backward, steps=3, step_size=0.5, contiguity=5.0)
+        return optimise_attention(logits, cells, forward, backward, OptimisationConfig(3, 0.5, 5.0))
 
     packed = optimised(TARGET, SOURCE)
     torch.testing.assert_close(packed[:, :4, :3], optimised([[5, 6, 7, 1]], [[12, 13, 1]]), rtol=1e-4, atol=1e-4)
@@ -106,21 +108,21 @@ def test_layers_have_the_papers_size_and_leave_translation_alone(models: list[Tr
         return sum(parameter.numel() for parameter in layer.parameters())
 
     assert size(AlignmentLayer(256, AlignmentConfig())) == 6 * 256**2 + 512 + 5 * 512
-    assert size(GuidedLayer(256, AlignmentConfig(), own_word=True)) == 6 * 256**2 + 5 * 512
+    assert size(GuidedLayer(256, GuidedConfig(own_word=True))) == 6 * 256**2 + 5 * 512
 
     model = models[0]
     target, source = Rows.of(torch.tensor(TARGET)), Rows.of(torch.tensor(SOURCE))
-    before = model(source.ids, target.ids)
+    before = model(source, target)
     layer = AlignmentLayer(64, AlignmentConfig()).double()
     logits, values = layer.logits_and_values(frozen_features(model, source, target))
     layer.predict(masked_softmax(logits, same_sentence(target, source), 2).double(), values).sum().backward()
     assert all(parameter.grad is None for parameter in model.parameters())
-    assert torch.equal(model(source.ids, target.ids), before)
+    assert torch.equal(model(source, target), before)
 
 
 def test_the_guided_layer_sees_the_whole_target_sentence_and_no_other(models: list[TranslationModel]) -> None:
     torch.manual_seed(1)
-    layer = GuidedLayer(64, AlignmentConfig(), own_word=True).double().eval()
+    layer = GuidedLayer(64, GuidedConfig(own_word=True)).double().eval()
 
     def logits(target_ids: list[list[int]]) -> Tensor:
         target, source = Rows.of(torch.tensor(target_ids)), Rows.of(torch.tensor(SOURCE))

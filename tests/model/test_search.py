@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from weft.config import PRESETS
+from weft.model.layers import Rows
 from weft.model.search import advance, beam_search, greedy_search, start
 from weft.model.translation import TranslationModel
 from weft.text.subwords import END
@@ -28,7 +29,7 @@ def model() -> TranslationModel:
 @torch.no_grad()
 def uncached_logits(model: TranslationModel, source: Tensor, words: list[int]) -> Tensor:
     """The logits after ``words``, from the whole network."""
-    return model.logits(model(source[source != 0][None], torch.tensor([[*words, END]])))[0, -1]
+    return model.logits(model(Rows.of(source[source != 0][None]), Rows.of(torch.tensor([[*words, END]]))))[0, -1]
 
 
 @torch.no_grad()

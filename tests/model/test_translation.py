@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from weft.config import PRESETS
+from weft.model.layers import Rows
 from weft.model.losses import word_loss_reference
 from weft.model.translation import TranslationModel, decoder_input
 
@@ -40,7 +41,7 @@ def test_decoder_input_is_one_place_to_the_right() -> None:
 
 def sentence_losses(model: TranslationModel, source: list[list[int]], target: list[list[int]]) -> list[float]:
     """−log p per token of a batch of rows."""
-    states = model(torch.tensor(source), torch.tensor(target))
+    states = model(Rows.of(torch.tensor(source)), Rows.of(torch.tensor(target)))
     return [
         word_loss_reference(row, model.table, torch.tensor(labels), 0.1).smoothed.item()
         for row, labels in zip(states, target, strict=True)
@@ -70,8 +71,8 @@ def test_packing_padding_and_neighbours_do_not_change_a_sentences_loss() -> None
 @torch.no_grad()
 def test_predictions_do_not_see_the_words_they_predict() -> None:
     model = model_of()
-    source = torch.tensor([[5, 6, 7, 1]])
-    before = model(source, torch.tensor([[8, 9, 10, 1]]))
-    after = model(source, torch.tensor([[8, 9, 20, 1]]))
+    source = Rows.of(torch.tensor([[5, 6, 7, 1]]))
+    before = model(source, Rows.of(torch.tensor([[8, 9, 10, 1]])))
+    after = model(source, Rows.of(torch.tensor([[8, 9, 20, 1]])))
     torch.testing.assert_close(before[:, :3], after[:, :3])
     assert not torch.allclose(before[:, 3], after[:, 3])

@@ -21,10 +21,10 @@ from weft.train.translate import train_translation
 def run(corpus: PreparedCorpus, tmp_path: Path) -> Run:
     """Train in this process; the weights of the forward model. Keyword arguments change the training config."""
 
-    def run(name: str = "run", force: bool = False, **changes: Any) -> dict[str, Tensor]:
+    def run(name: str = "run", **changes: Any) -> dict[str, Tensor]:
         config = dataclasses.replace(TRAINING, **changes)
         process = Process(0, 1, torch.device("cpu"))
-        models = train_translation(corpus, MODEL, config, ("forward",), tmp_path / name, process, force)
+        models = train_translation(corpus, MODEL, config, ("forward",), tmp_path / name, process)
         return load_file(models["forward"] / "model.safetensors")
 
     return run
@@ -38,8 +38,6 @@ def recipe_file(corpus: PreparedCorpus, tmp_path: Path) -> Path:
         f"{name} = {value!r}".replace("'", '"') for name, value in dataclasses.asdict(TRAINING).items()
     )
     model = "\n".join(f"{name} = {value}" for name, value in dataclasses.asdict(MODEL).items())
-    path.write_text(
-        f'run = "{tmp_path / "run"}"\nprepared = "{corpus.folder}"\n[model]\n{model}\n[training]\n{settings}\n',
-        encoding="utf-8",
-    )
+    top = f'run = "{tmp_path / "run"}"\nprepared = "{corpus.folder}"\nstages = ["translate"]\n'
+    path.write_text(f"{top}[model]\n{model}\n[training]\n{settings}\n", encoding="utf-8")
     return path

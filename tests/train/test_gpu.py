@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ def test_a_resumed_run_goes_on_where_it_was(corpus: PreparedCorpus, tmp_path: Pa
     settings = {"checkpoint_every": 100, "average": 2}  # keeps the checkpoint before the last one
     whole = losses(corpus, tmp_path, ("forward",), **settings)
     (tmp_path / "forward" / "checkpoint-00000200.safetensors").unlink()
+    shutil.rmtree(tmp_path / "forward" / "model")
     resumed = losses(corpus, tmp_path, ("forward",), **settings)
     assert resumed["forward"] == pytest.approx(whole["forward"], abs=5e-3)
     assert resumed["forward"][:5] == whole["forward"][:5]  # those lines were kept

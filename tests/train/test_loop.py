@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from weft.config import TrainingConfig
 from weft.model.dropout import DropoutKeys
+from weft.model.layers import Rows
 from weft.model.losses import word_loss_reference
 from weft.model.translation import TranslationModel
 from weft.text.batches import RowOrder, pack
@@ -39,7 +40,10 @@ def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: Literal["m
         source, target = (torch.from_numpy(side[chosen].astype("int64")) for side in (rows.source, rows.target))
         loss = (
             word_loss_reference(
-                model(source, target).flatten(0, 1), model.table, target.flatten(), config.label_smoothing
+                model(Rows.of(source), Rows.of(target)).flatten(0, 1),
+                model.table,
+                target.flatten(),
+                config.label_smoothing,
             ).smoothed
             / (target != 0).sum()
         )

@@ -101,11 +101,11 @@ def test_a_checkpoint_of_another_configuration_is_refused_and_kept(run: Run, tmp
     with pytest.raises(WeftError, match=r"training\.label_smoothing = 0\.1, but now it is 0\.2.*--force"):
         run(updates=10, label_smoothing=0.2)
     assert equal(first, run(updates=10))
-    assert not equal(first, run(updates=10, label_smoothing=0.2, force=True))
 
 
 def test_a_damaged_checkpoint_is_named(run: Run, tmp_path: Path) -> None:
     run(updates=10)
+    shutil.rmtree(tmp_path / "run" / "forward" / "model")  # or there would be nothing to do
     (path,) = (tmp_path / "run" / "forward").glob("checkpoint-*.safetensors")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(WeftError, match=rf"{path.name}: damaged"):

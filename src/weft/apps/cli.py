@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 import weft
-from weft.config import PrepareConfig, Symmetrisation
+from weft.config import Merge, Method, PrepareConfig, Symmetrisation
 from weft.errors import errors_as_lines
 from weft.progress import say
 
@@ -84,6 +84,31 @@ def translate(
     translate_file(model, file, beam, reference)
 
 
+def align(
+    model: Annotated[Path, tyro.conf.Positional],
+    file: Annotated[str, tyro.conf.Positional] = "-",
+    /,
+    *,
+    method: Method | None = None,
+    merge: Merge | None = None,
+    threshold: float | None = None,
+    strict: bool = False,
+) -> None:
+    """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
+
+    Args:
+        model: Model folder of a trained aligner, such as run/model.
+        file: TSV or `source ||| target`; plain, .gz, .xz or .zst; - is stdin.
+        method: How to align (default: the best that the model has).
+        merge: How to make one set of links of both directions (default: what suits the method).
+        threshold: For --merge mean: how high the mean of both directions must be.
+        strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
+    """
+    from weft.apps.align import align_file
+
+    align_file(model, file, method, merge, threshold, strict)
+
+
 def symmetrize(
     forward: Annotated[str, tyro.conf.Positional],
     backward: Annotated[str, tyro.conf.Positional],
@@ -139,9 +164,10 @@ def evaluate(
 def show(
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")],
-    links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="LINKS …")],
+    links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[LINKS …]")] = (),
     /,
     *,
+    model: Path | None = None,
     line: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N …")] = (1,),
     gold: str | None = None,
     gold_base: Literal[0, 1] = 1,
@@ -154,6 +180,7 @@ def show(
         source: The source sentences, one a line.
         target: The target sentences.
         links: Links counted from zero, such as 0-0 1-2; each file becomes a panel.
+        model: Model folder of a trained aligner: show its attention and its links, too.
         line: Lines to show, counted from one.
         gold: Gold links, shown as frames; `3-4` sure and `3p4` possible, or in the format of NAACL 2003.
         gold_base: The number of the first word in the gold file.
@@ -162,7 +189,7 @@ def show(
     """
     from weft.apps.show import show_files
 
-    show_files(source, target, links, line, gold, gold_base, new, output)
+    show_files(source, target, links, model, line, gold, gold_base, new, output)
 
 
 def plot(
@@ -187,15 +214,15 @@ def demo(
     /,
     *,
     pairs: int = 20_000,
-    updates: int = 400,
+    updates: int = 500,
     force: bool = False,
 ) -> None:
-    """Train a tiny model end to end on a made-up language and show what it has learned; about a minute on a CPU.
+    """Train a tiny aligner on a made-up language, score every stage, and show a sentence pair; two minutes on a CPU.
 
     Args:
         folder: Where everything goes: text, prepared corpus, models, picture.
         pairs: Sentence pairs to make.
-        updates: Updates of training, for each direction.
+        updates: Updates of the translation models; the layers get fewer.
         force: Start again in a folder that exists.
     """
     from weft.apps.demo import run_demo
@@ -207,6 +234,7 @@ COMMANDS = {
     "prepare": prepare,
     "train": train,
     "translate": translate,
+    "align": align,
     "symmetrize": symmetrize,
     "evaluate": evaluate,
     "show": show,

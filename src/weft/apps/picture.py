@@ -57,8 +57,8 @@ class Panel:
 class Picture:
     """A sentence pair and the panels that show it, side by side."""
 
-    source: Sequence[str]
-    target: Sequence[str]
+    source: list[str]
+    target: list[str]
     panels: tuple[Panel, ...]
     gold: LinkLine | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ def show_files(
     source: str,
     target: str,
     links: Sequence[str],
+    model: Path | None,
     lines: Sequence[int],
     gold: str | None,
     gold_base: int,
@@ -24,13 +26,15 @@ def show_files(
     output: Path | None,
 ) -> None:
     """Print the sentence pairs of some lines, counted from one, or draw the only one into ``output``."""
-    if not links:
-        raise WeftError("no file of links to show")
+    if not links and model is None:
+        raise WeftError("nothing to show: give files of links, or a trained aligner with --model")
     if new and len(links) < 3:
         raise WeftError("--new marks the links that only the last file has: give three files of links or more")
     if output is not None and len(lines) != 1:
         raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
     pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
+    if model is not None:
+        pictures = _with_system(model, pictures)
     if output is not None:
         draw(pictures[0], output)
     else:
@@ -79,3 +83,17 @@ def _panels(titles: Sequence[str], found: Sequence[LinkLine], new: bool) -> tupl
         *others, last = panels
         panels = [*others, Panel(last.title, last.links, new=last.links.difference(*(panel.links for panel in others)))]
     return tuple(panels)
+
+
+def _with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
+    """The same sentence pairs, with what a trained aligner makes of them in front."""
+    import torch
+
+    from weft.apps.attention_picture import system_panels
+    from weft.model.system import AlignmentSystem
+
+    system = AlignmentSystem.load(model, torch.device("cpu"))
+    return [
+        dataclasses.replace(picture, panels=system_panels(system, (picture.source, picture.target)) + picture.panels)
+        for picture in pictures
+    ]

@@ -8,7 +8,7 @@ import torch
 
 from weft.apps.lines import read_text
 from weft.errors import WeftError
-from weft.model.folder import ModelFolder
+from weft.model.folder import load_translation
 from weft.model.translator import Translator
 from weft.progress import Progress, say
 
@@ -19,7 +19,7 @@ def translate_file(model: Path, file: str, beam: int, reference: str | None) -> 
         raise WeftError(f"--beam must be at least 1, but is {beam}")
     references = list(read_text(reference)) if reference else None
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    loaded = ModelFolder(model).load(device)
+    loaded = load_translation(model, device)
     translator = Translator(loaded, beam)
     translations = []
     with Progress() as progress:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from weft.config import AlignmentConfig
+from weft.config import AlignmentConfig, GuidedConfig
 from weft.model.dropout import Dropout, LogitDropout
 from weft.model.layers import FeedForward, Rows, SelfAttention, Visible
 from weft.model.translation import TranslationModel
@@ -96,10 +96,10 @@ class GuidedLayer(nn.Module):
     self-attention over the states behind it; with ``own_word`` its embedding is added to the query.
     """
 
-    def __init__(self, width: int, config: AlignmentConfig, own_word: bool) -> None:
+    def __init__(self, width: int, config: GuidedConfig) -> None:
         super().__init__()
         self.memory = _Memory(width)
-        self.norm_own = nn.LayerNorm(width) if own_word else None
+        self.norm_own = nn.LayerNorm(width) if config.own_word else None
         self.norm_attention = nn.LayerNorm(width)
         self.attention = SelfAttention(width, heads=1)
         self.norm_query = nn.LayerNorm(width)

@@ -46,3 +46,9 @@ def _words_per_sentence(side: Rows, count: int) -> Tensor:
     """Words of each sentence of each row, without end-of-sentence. (batch, sentences)"""
     lengths = torch.zeros(len(side.ids), count, dtype=torch.long, device=side.ids.device)
     return lengths.scatter_add(1, side.segments.clamp(min=0).long(), is_word(side.ids).long())
+
+
+def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
+    """Two directions: the cells where the mean of both attentions is at least ``threshold``."""
+    words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
+    return ((forward + backward) / 2 >= threshold) & words

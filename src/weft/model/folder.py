@@ -1,4 +1,4 @@
-"""A model on disk, as a hub repository looks: config.json, model.safetensors, tokenizer.json."""
+"""Models on disk, as a hub repository looks: config.json, model.safetensors, tokenizer.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
@@ -18,12 +18,67 @@ from weft.errors import WeftError
 from weft.model.translation import TranslationModel
 from weft.text.subwords import Subwords
 
-FORMAT = "weft translation model 1"
+TRANSLATION = "weft translation model 1"
+
+
+class Content(NamedTuple):
+    """What a model folder holds, whatever kind of model it is."""
+
+    config: dict[str, Any]
+    weights: dict[str, Tensor]
+    subwords: Subwords
+
+
+def write_folder(folder: Path, form: str, content: Content) -> None:
+    """Write all files, then move them into place at once."""
+    described = {
+        "format": form,
+        "vocabulary": len(content.subwords),
+        "text": to_dict(content.subwords.text),
+        **content.config,
+    }
+    staging = folder.with_name(f"{folder.name}.partial")
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        weights = {name: value.detach().cpu().contiguous() for name, value in content.weights.items()}
+        save_file(weights, staging / "model.safetensors")
+        content.subwords.save(staging / "tokenizer.json")
+        (staging / "config.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        staging.rename(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise WeftError(f"{folder}: cannot be written: {error}") from None
+
+
+def read_folder(folder: Path, form: str) -> Content:
+    """Read a folder of the given format; weights in full precision."""
+    path = folder / "config.json"
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise WeftError(f"{folder}: not a model folder (no config.json)") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise WeftError(f"{path}: damaged") from None
+    if not isinstance(config, dict) or config.get("format") != form:
+        raise WeftError(f"{path}: not of the format '{form}'")
+    subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text"))
+    weights_path = folder / "model.safetensors"
+    try:
+        weights = {name: value.float() for name, value in load_file(weights_path).items()}
+    except (OSError, SafetensorError) as error:
+        raise not_these_weights(folder, error) from None
+    return Content(config, weights, subwords)
+
+
+def not_these_weights(folder: Path, error: Exception) -> WeftError:
+    return WeftError(f"{folder / 'model.safetensors'}: not the weights of this model: {str(error).splitlines()[0]}")
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready to use, with the text processing that belongs to it."""
+    """A translation model ready to use, with the text processing that belongs to it."""
 
     model: TranslationModel
     subwords: Subwords
@@ -40,59 +95,25 @@ class LoadedModel:
         return pair if self.direction == "forward" else pair[::-1]
 
 
-class ModelFolder:
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+def save_translation(
+    folder: Path,
+    weights: dict[str, Tensor],
+    model: ModelConfig,
+    subwords: Subwords,
+    direction: Direction,
+    training: dict[str, Any],
+) -> None:
+    config = {"direction": direction, "model": to_dict(model), "training": training}
+    write_folder(folder, TRANSLATION, Content(config, weights, subwords))
 
-    def write(
-        self,
-        weights: dict[str, Tensor],
-        model: ModelConfig,
-        subwords: Subwords,
-        direction: Direction,
-        training: dict[str, Any],
-    ) -> None:
-        """Write all files, then move them into place at once."""
-        config = {
-            "format": FORMAT,
-            "direction": direction,
-            "vocabulary": len(subwords),
-            "model": to_dict(model),
-            "text": to_dict(subwords.text),
-            "training": training,
-        }
-        staging = self.folder.with_name(f"{self.folder.name}.partial")
-        try:
-            shutil.rmtree(staging, ignore_errors=True)
-            staging.mkdir(parents=True)
-            cpu_weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
-            save_file(cpu_weights, staging / "model.safetensors")
-            subwords.save(staging / "tokenizer.json")
-            (staging / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-            shutil.rmtree(self.folder, ignore_errors=True)
-            staging.rename(self.folder)
-        except (OSError, SafetensorError) as error:
-            shutil.rmtree(staging, ignore_errors=True)
-            raise WeftError(f"{self.folder}: cannot be written: {error}") from None
 
-    def load(self, device: torch.device) -> LoadedModel:
-        """Load the model for inference."""
-        path = self.folder / "config.json"
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise WeftError(f"{self.folder}: not a model folder (no config.json)") from None
-        except (json.JSONDecodeError, UnicodeDecodeError):
-            raise WeftError(f"{path}: damaged") from None
-        if not isinstance(config, dict) or config.get("format") != FORMAT:
-            raise WeftError(f"{path}: not of the format '{FORMAT}'")
-        subwords = Subwords.load(self.folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text"))
-        shape = from_dict(ModelConfig, config["model"], f"{path}: model")
-        weights_path = self.folder / "model.safetensors"
-        try:
-            weights = load_file(weights_path)
-            model = TranslationModel(shape, config["vocabulary"])
-            model.load_state_dict({name: value.float() for name, value in weights.items()})
-        except (OSError, SafetensorError, RuntimeError) as error:
-            raise WeftError(f"{weights_path}: not the weights of this model: {str(error).splitlines()[0]}") from None
-        return LoadedModel(model.to(device).eval(), subwords, config["direction"])
+def load_translation(folder: Path, device: torch.device) -> LoadedModel:
+    """Load a translation model for inference."""
+    config, weights, subwords = read_folder(folder, TRANSLATION)
+    shape = from_dict(ModelConfig, config["model"], f"{folder / 'config.json'}: model")
+    model = TranslationModel(shape, config["vocabulary"])
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise not_these_weights(folder, error) from None
+    return LoadedModel(model.to(device).eval(), subwords, config["direction"])

@@ -137,9 +137,18 @@ class DecoderLayer(nn.Module):
 
     def forward(self, states: Tensor, memory: Tensor, left: Visible, source: Visible) -> Tensor:
         """``left`` is what a target word sees of its own sentence, ``source`` what it sees of the other."""
-        states = states + self.dropout(self.attention(self.norm_attention(states), left))
+        states = self._read_target(states, left)
         states = states + self.dropout(self.cross(self.norm_cross(states), memory, source))
         return states + self.dropout(self.feed_forward(self.norm_feed_forward(states)))
+
+    def _read_target(self, states: Tensor, left: Visible) -> Tensor:
+        return states + self.dropout(self.attention(self.norm_attention(states), left))
+
+    def cross_logits(self, states: Tensor, memory: Tensor, left: Visible) -> Tensor:
+        """How ``forward`` scores the source words, in full precision. (batch, heads, target, source)"""
+        query = self.cross.queries(self.norm_cross(self._read_target(states, left)))[:, :, 0].transpose(1, 2)
+        key = self.cross.keys_values(memory)[:, :, 0].transpose(1, 2)
+        return (query @ key.mT).float() * query.shape[-1] ** -0.5
 
     def step(self, states: Tensor, past: Tensor, memory: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
         """``forward`` for one more word of each sentence, for inference. (batch, 1, width)

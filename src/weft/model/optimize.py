@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
+from weft.config import OptimisationConfig
 from weft.model.alignment import AlignmentLayer, masked_softmax
 from weft.model.layers import Rows
 from weft.model.losses import contiguity_loss, linear_word_loss
@@ -29,10 +30,14 @@ class Predictor(NamedTuple):
     target: Rows  # the words to predict
     source: Rows
 
+    def word_loss(self, attention: Tensor) -> Tensor:
+        """CE(p(y | A; M)), summed; ``attention`` is (batch, target, source) of this direction."""
+        states = self.layer.predict(attention, self.values).to(self.values.dtype).flatten(0, 1)
+        return linear_word_loss(states, self.table, self.target.ids.flatten(), smoothing=0.0).smoothed
+
     def loss(self, attention: Tensor, contiguity: float, kernel: int) -> Tensor:
-        """CE(p(y | A; M)) + λ·L_C(A), summed; ``attention`` is (batch, target, source) of this direction."""
-        states = self.layer.predict(attention, self.values).flatten(0, 1)
-        loss = linear_word_loss(states, self.table, self.target.ids.flatten(), smoothing=0.0).smoothed
+        """CE(p(y | A; M)) + λ·L_C(A), summed."""
+        loss = self.word_loss(attention)
         if contiguity:
             loss = loss + contiguity * contiguity_loss(attention, self.target, self.source, kernel)
         return loss
@@ -56,21 +61,19 @@ def optimise_attention(
     cells: Tensor,
     forward: Predictor,
     backward: Predictor | None,
-    steps: int,
-    step_size: float,
-    contiguity: float,
+    config: OptimisationConfig,
     kernel: int = 2,
 ) -> Tensor:
     """Logits after some steps of gradient descent; (batch, target, source), as they came.
 
     ``cells`` tells the cells of sentences; sentences do not influence each other.
     """
-    for _ in range(steps):
+    for _ in range(config.steps):
         with torch.enable_grad():
             logits = logits.detach().requires_grad_()
-            loss = forward.loss(masked_softmax(logits, cells, 2), contiguity, kernel)
+            loss = forward.loss(masked_softmax(logits, cells, 2), config.contiguity, kernel)
             if backward is not None:
-                loss = loss + backward.loss(masked_softmax(logits, cells, 1).mT, contiguity, kernel)
+                loss = loss + backward.loss(masked_softmax(logits, cells, 1).mT, config.contiguity, kernel)
             (slope,) = torch.autograd.grad(loss, logits)
-        logits = (logits - step_size * slope).detach()
+        logits = (logits - config.step_size * slope).detach()
     return logits

@@ -90,10 +90,21 @@ class TranslationModel(nn.Module):
             states = layer(states, memory, left, across)
         return self.decoder_norm(states)
 
-    def forward(self, source: Tensor, target: Tensor) -> Tensor:
-        """States that predict ``target`` (batch, target) given ``source`` (batch, source). (batch, target, width)"""
-        source_rows = Rows.of(source)
-        return self.decode(Rows.of(target), self.encode(source_rows), source_rows)
+    def cross_logits(self, target: Rows, memory: Tensor, source: Rows, layer: int, causal: bool = True) -> Tensor:
+        """The attention logits of one decoder layer, unmasked. (batch, heads, target, source)
+
+        If not ``causal``, the decoder sees the whole target sentence.
+        """
+        left = Visible(target.segments, target.segments, causal)
+        across = Visible(target.segments, source.segments, causal=False)
+        states = self.embedding(decoder_input(target.ids), target.places)
+        for before in self.decoder_layers[:layer]:
+            states = before(states, memory, left, across)
+        return self.decoder_layers[layer].cross_logits(states, memory, left)
+
+    def forward(self, source: Rows, target: Rows) -> Tensor:
+        """States that predict ``target`` given ``source``. (batch, target, width)"""
+        return self.decode(target, self.encode(source), source)
 
     def logits(self, states: Tensor) -> Tensor:
         """Scores of all words of the vocabulary. (…, vocabulary)"""

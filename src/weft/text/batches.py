@@ -27,6 +27,9 @@ class PackedRows:
 
     source: np.ndarray  # (rows, source length) ids
     target: np.ndarray  # (rows, target length) ids
+    pairs: np.ndarray  # (packed pairs,) numbers in the corpus, in the order of rows and of sentences in a row
+    row_of_pair: np.ndarray  # (packed pairs,)
+    starts: np.ndarray  # (packed pairs, 2): where the source and the target sentence begin in their rows
     left_out: int  # pairs longer than a row
 
     def __len__(self) -> int:
@@ -34,7 +37,7 @@ class PackedRows:
 
     def swapped(self) -> PackedRows:
         """The same rows for the opposite direction of translation."""
-        return PackedRows(self.target, self.source, self.left_out)
+        return PackedRows(self.target, self.source, self.pairs, self.row_of_pair, self.starts[:, ::-1], self.left_out)
 
     @property
     def target_tokens(self) -> int:
@@ -47,10 +50,11 @@ class PackedRows:
         return 1 - self.target_tokens / self.target.size
 
 
-def pack(source: Side, target: Side, row_length: int, seed: int = 1) -> PackedRows:
+def pack(source: Side, target: Side, row_length: int, seed: int = 1, most: int = 0) -> PackedRows:
     """Pack all pairs that fit into rows of ``row_length`` tokens on the side that has more, and of fewer on the other.
 
     The two lengths are in proportion to the sides of the corpus, so that both sides of a row fill up together.
+    ``most`` limits the number of pairs, chosen at random (0: all).
     """
     lengths = np.stack([source.lengths, target.lengths], axis=1) + 1  # (pairs, 2), with end-of-sentence
     sizes = lengths.sum(axis=0)
@@ -58,14 +62,17 @@ def pack(source: Side, target: Side, row_length: int, seed: int = 1) -> PackedRo
     fits = np.flatnonzero((lengths <= room).all(axis=1))
     if len(fits) == 0:
         raise WeftError(f"no sentence pair fits into a row of {row_length} tokens; raise row_length")
-    order = np.random.default_rng(seed).permutation(fits)
+    order = np.random.default_rng(seed).permutation(fits)[: most or None]
     row_of_pair, starts = assign_rows(lengths[order], room)
     rows = int(row_of_pair.max()) + 1
     source_rows, target_rows = (
         _fill(side, order, row_of_pair * length + starts[:, column], rows * length).reshape(rows, length)
         for column, (side, length) in enumerate(zip((source, target), room.tolist(), strict=True))
     )
-    return PackedRows(source_rows, target_rows, len(source) - len(fits))
+    by_place = np.lexsort((starts[:, 0], row_of_pair))
+    return PackedRows(
+        source_rows, target_rows, order[by_place], row_of_pair[by_place], starts[by_place], len(source) - len(fits)
+    )
 
 
 def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

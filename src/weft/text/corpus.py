@@ -36,17 +36,21 @@ class Block:
 
     def pairs(self, skip_bad: bool, on_bad: Callable[[BadLine], None]) -> Iterator[tuple[str, str]]:
         """The sentence pairs of the block. A bad line raises BadLine, or goes to ``on_bad`` where they are skipped."""
-        targets = self.target if self.target is not None else [None] * len(self.source)
-        for number, (source, target) in enumerate(zip(self.source, targets, strict=True), self.first_line):
+        for index in range(len(self.source)):
             try:
-                if target is None:
-                    yield _split_columns(_decode(source, self.file, number), self.file, number)
-                else:
-                    yield _decode(source, self.file, number), _decode(target, self.target_file, number)
+                yield self.pair(index)
             except BadLine as bad:
                 if not skip_bad:
                     raise
                 on_bad(bad)
+
+    def pair(self, index: int) -> tuple[str, str]:
+        """One sentence pair; a bad line raises BadLine."""
+        number = self.first_line + index
+        source = _decode(self.source[index], self.file, number)
+        if self.target is None:
+            return _split_columns(source, self.file, number)
+        return source, _decode(self.target[index], self.target_file, number)
 
 
 @dataclass(frozen=True)

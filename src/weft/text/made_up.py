@@ -1,7 +1,8 @@
 """A made-up language with English translations and known word links, for demos and tests.
 
-It has what makes alignment hard, in small: adjectives follow their nouns, the verb stands last and where something
-happens comes first (reordering); articles are endings (two words to one); some verbs are two words (one to two); there
+It has what makes alignment hard, in small: adjectives follow their nouns and the verb stands last (reordering); the
+order of adjectives, and where in the sentence place and time are told, is free, so that nobody who reads from left to
+right knows which word comes next; articles are endings (two words to one); some verbs are two words (one to two); there
 are words without a counterpart on either side, words with two meanings, and words that occur twice in a sentence.
 """
 
@@ -28,6 +29,7 @@ VERBS = {
 }  # fmt: skip
 PLACES = {"near": "apud", "behind": "malan", "in": "en", "above": "supra", "under": "sub"}
 ARTICLES = {"the": "-la", "a": "-un", "every": "-omni", "this": "-ti"}
+ENDS = {".": ".", "!": "!", "?": "?", "…": "…"}  # if all were the same, nothing would tell what a full stop belongs to
 ADVERBS = {"today": "odi", "often": "ofte", "never": "nenia", "slowly": "lente"}
 
 
@@ -87,7 +89,8 @@ class _Writer:
         for adjective in self._chance.sample(list(ADJECTIVES), self._chance.choice((0, 0, 1, 1, 2))):
             first, second = self._translation(adjective, ADJECTIVES[adjective])
             english += first
-            made_up[1:1] = second
+            place = self._chance.randint(1, len(made_up))
+            made_up[place:place] = second
         return [*english, thing], made_up
 
     def sentence(self) -> tuple[list[_Word], list[_Word]]:
@@ -95,21 +98,23 @@ class _Writer:
         verb = self._chance.choice(list(VERBS))
         does, made_up_does = self._translation(verb, VERBS[verb])
         thing, made_up_thing = self._noun_phrase()
-        english, made_up = english + does + thing, made_up + made_up_thing
+        english = english + does + thing
+        parts = [made_up, made_up_thing]  # who and what keep their order, or nobody could tell them apart
         if self._chance.random() < 0.5:
             place = self._chance.choice(list(PLACES))
-            (where, made_up_where), (there, made_up_there) = (
-                self._translation(place, PLACES[place]),
-                self._noun_phrase(),
-            )
-            english, made_up = english + where + there, made_up_where + made_up_there + made_up
+            where, made_up_where = self._translation(place, PLACES[place])
+            there, made_up_there = self._noun_phrase()
+            english = english + where + there
+            parts.insert(self._chance.randint(0, 2), made_up_where + made_up_there)
         if self._chance.random() < 0.4:
             adverb = self._chance.choice(list(ADVERBS))
             when, made_up_when = self._translation(adverb, ADVERBS[adverb])
-            english, made_up = (when + english if adverb == "today" else english + when), made_up + made_up_when
+            english = when + english if adverb == "today" else english + when
+            parts.insert(self._chance.randint(0, len(parts)), made_up_when)
         if self._chance.random() < 0.2:
             english = [_Word("well", 0), *english]
         if self._chance.random() < 0.3:
-            made_up = [_Word("ka", 0), *made_up]
-        stop, made_up_stop = self._translation(".", ".")
-        return english + stop, made_up + made_up_does + made_up_stop
+            parts.insert(0, [_Word("ka", 0)])
+        end = self._chance.choice(list(ENDS))
+        stop, made_up_stop = self._translation(end, ENDS[end])
+        return english + stop, [word for part in parts for word in part] + made_up_does + made_up_stop

@@ -40,8 +40,8 @@ class Subwords:
         self._tokenizer = tokenizer
         self._normalise = normaliser(text)
         self._cache: dict[str, tuple[int, ...]] = {}
-        self._spellings = [tokenizer.id_to_token(index) or "" for index in range(tokenizer.get_vocab_size())]
-        self.starts_word = np.array([spelling.startswith(_MARK) for spelling in self._spellings])  # (vocabulary,)
+        self.spellings = [tokenizer.id_to_token(index) or "" for index in range(tokenizer.get_vocab_size())]
+        self.starts_word = np.array([spelling.startswith(_MARK) for spelling in self.spellings])  # (vocabulary,)
 
     @classmethod
     def learn(cls, sentences: Iterable[str], merges: int, text: TextConfig) -> Subwords:
@@ -74,8 +74,8 @@ class Subwords:
         except Exception as error:  # the library raises bare Exceptions
             raise WeftError(f"{path}: not a tokenizer file: {error}") from None
         subwords = cls(tokenizer, text)
-        pieces = subwords._spellings[len(_SPECIAL) :]
-        if tuple(subwords._spellings[: len(_SPECIAL)]) != _SPECIAL or not _BYTE_OF_CHARACTER.keys() <= set(pieces):
+        pieces = subwords.spellings[len(_SPECIAL) :]
+        if tuple(subwords.spellings[: len(_SPECIAL)]) != _SPECIAL or not _BYTE_OF_CHARACTER.keys() <= set(pieces):
             raise WeftError(f"{path}: not a tokenizer of weft (it must have {', '.join(_SPECIAL)} and the 256 bytes)")
         return subwords
 
@@ -84,7 +84,7 @@ class Subwords:
 
     def __len__(self) -> int:
         """The size of the vocabulary."""
-        return len(self._spellings)
+        return len(self.spellings)
 
     @property
     def merges(self) -> int:
@@ -112,7 +112,7 @@ class Subwords:
 
     def decode(self, ids: Sequence[int]) -> list[str]:
         """The words that pieces spell; special symbols are left out, bytes that are no UTF-8 are replaced by �."""
-        spelling = "".join(self._spellings[index] for index in ids if index >= len(_SPECIAL))
+        spelling = "".join(self.spellings[index] for index in ids if index >= len(_SPECIAL))
         text = bytes(_BYTE_OF_CHARACTER[character] for character in spelling).decode("utf-8", errors="replace")
         return [word for word in text.split(" ") if word]
 

@@ -17,7 +17,32 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from weft.config import to_dict
 from weft.errors import WeftError
+
+_NOT_BINDING = {"checkpoint_every", "log_every", "compile", "precision"}  # may change when a run is taken up again
+
+
+def binding_settings(**configs: Any) -> dict[str, Any]:
+    """All settings of some configs that have to stay the same for a run to be taken up again, by their full names."""
+    flat: dict[str, Any] = {}
+    for table, config in configs.items():
+        for name, value in (config if isinstance(config, dict) else to_dict(config)).items():
+            if isinstance(value, dict):
+                flat |= binding_settings(**{f"{table}.{name}": value})
+            elif name not in _NOT_BINDING:
+                flat[f"{table}.{name}"] = value
+    return flat
+
+
+def compare_settings(path: Path, recorded: dict[str, Any], settings: dict[str, Any]) -> None:
+    """Raise an error if what ``path`` holds was made with other settings."""
+    for name, value in settings.items():
+        if recorded.get(name) != value:
+            raise WeftError(
+                f"{path}: made with {name} = {recorded.get(name)!r}, but now it is {value!r}; "
+                "go back to the old setting, choose another run folder, or start again with --force"
+            )
 
 
 def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
@@ -69,7 +94,7 @@ class Checkpoints:
             return 0, 0.0
         with open_checkpoint(paths[-1], device) as file:
             metadata = file.metadata()
-            self._compare(paths[-1], json.loads(metadata["settings"]))
+            compare_settings(paths[-1], json.loads(metadata["settings"]), self.settings)
             tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
         module.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
         for number, optimiser in enumerate(optimisers):
@@ -81,14 +106,6 @@ class Checkpoints:
             optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})
         return int(metadata["update"]), float(metadata["seconds"])
 
-    def _compare(self, path: Path, recorded: dict[str, Any]) -> None:
-        for name, value in self.settings.items():
-            if recorded.get(name) != value:
-                raise WeftError(
-                    f"{path}: made with {name} = {recorded.get(name)!r}, but now it is {value!r}; "
-                    "go back to the old setting, choose another run folder, or start again with --force"
-                )
-
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
         """The mean of the model's weights over all checkpoints that are kept."""
         paths = self.paths()
@@ -99,6 +116,21 @@ class Checkpoints:
                     weight = file.get_tensor(f"model.{name}").double()
                     total[name] = total[name] + weight if name in total else weight
         return {name: (value / len(paths)).float() for name, value in total.items()}
+
+
+def save_weights(path: Path, module: nn.Module, settings: dict[str, Any]) -> None:
+    """The weights of a finished stage, with the settings that led to them."""
+    write_file(path, dict(module.state_dict()), {"settings": json.dumps(settings)})
+
+
+def load_weights(path: Path, module: nn.Module, settings: dict[str, Any]) -> bool:
+    """Load what ``save_weights`` wrote; false if there is nothing yet."""
+    if not path.exists():
+        return False
+    with open_checkpoint(path, torch.device("cpu")) as file:
+        compare_settings(path, json.loads(file.metadata()["settings"]), settings)
+        module.load_state_dict({name: file.get_tensor(name) for name in file.offset_keys()})
+    return True
 
 
 def open_checkpoint(path: Path, device: torch.device) -> Any:

@@ -46,8 +46,16 @@ class Task(Protocol):
         """Its trainable parameters are updated and saved."""
         ...
 
+    def begin(self, fraction: float) -> None:
+        """Called before each update with the share of the training that is done."""
+        ...
+
     def sums(self, rows: Tensor) -> Tensor:
-        """For rows of the corpus (rows,): the loss, the number of real target tokens, and figures. (2 + figures,)"""
+        """For rows of the corpus (rows,): the loss, the number of predicted tokens, and figures. (2 + figures,)"""
+        ...
+
+    def watch(self, report: dict[str, float], fraction: float) -> None:
+        """Called with every report; may raise an exception to end a training that has gone wrong."""
         ...
 
 
@@ -95,6 +103,7 @@ class Trainer:
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
             # Randomness depends on the seed and the number of the update only, so a resumed run is the same run.
             self._keys.set(self.update)
+            self.task.begin(self.fraction)
             self._rows.copy_(torch.from_numpy(self.order.batch(self.update)), non_blocking=True)
             rate = learning_rate(self.fraction, self.update, self.config.warm_up)
             for optimiser in self.optimisers:
@@ -182,17 +191,17 @@ class Trainer:
         self.process.wait()
 
 
-def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> int:
-    """Run trainers side by side until all are finished; the number of the signal that stopped them, or 0."""
+def train(name: str, trainers: Sequence[Trainer], process: Process, progress: Progress) -> None:
+    """Run trainers side by side until all are finished. A signal to stop saves them and exits."""
     config = trainers[0].config
     running = [trainer for trainer in trainers if not trainer.finished]
     if not running:
-        return 0
+        return
     shown = _reached(running)
     if config.minutes:
-        progress.phase("training", round(config.minutes * 60), "s", done=shown)
+        progress.phase(name, round(config.minutes * 60), "s", done=shown)
     else:
-        progress.phase("training", config.updates, "updates", done=shown)
+        progress.phase(name, config.updates, "updates", done=shown)
     base = {id(trainer): trainer.seconds for trainer in running}
     begin = last = time.perf_counter()
     with _stop_signals() as stop:
@@ -213,9 +222,11 @@ def train(trainers: Sequence[Trainer], process: Process, progress: Progress) -> 
                 if trainer.finished or stopping or trainer.update % config.checkpoint_every == 0:
                     trainer.save()
             if stopping:
-                return stopping
+                if process.first:
+                    update = min(trainer.update for trainer in trainers)
+                    progress.say(f"stopped and saved at update {update:,}; the same command goes on from there")
+                raise SystemExit(128 + stopping)
             running = [trainer for trainer in running if not trainer.finished]
-    return 0
 
 
 def _reached(running: Sequence[Trainer]) -> int:
@@ -236,6 +247,7 @@ def _report(
         reports.append(trainer.report(now - previous))
         if trainer.log is not None:
             trainer.log.write(**reports[-1])
+        trainer.task.watch(reports[-1], trainer.fraction)
     return reports
 
 

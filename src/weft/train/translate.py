@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import nullcontext
+import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from weft.config import Direction, ModelConfig, TrainingConfig, to_dict
-from weft.model.folder import ModelFolder
+from weft.config import Direction, ModelConfig, TrainingConfig
+from weft.model.folder import save_translation
 from weft.model.losses import WordLoss, linear_word_loss
+from weft.model.system import PairRows
 from weft.model.translation import TranslationModel
 from weft.progress import Progress
 from weft.text.batches import PackedRows, RowOrder, pack
 from weft.text.prepared import PreparedCorpus
+from weft.text.subwords import PAD
+from weft.train.checkpoint import binding_settings, compare_settings
 from weft.train.distributed import Process
 from weft.train.loop import Trainer, train
+from weft.train.resident import ResidentRows, precision, trains_in_half
 from weft.train.runlog import environment
-
-_NOT_BINDING = {"checkpoint_every", "log_every", "compile", "precision"}  # may change when a run is taken up again
 
 
 class TranslationTask:
     """Predict every target word from the source sentence and the words before it."""
 
-    figures = ("plain_loss",)
+    figures: tuple[str, ...] = ("plain_loss",)
 
     def __init__(self, model: TranslationModel, rows: PackedRows, config: TrainingConfig, device: torch.device) -> None:
         self.module = model.to(device).train()
         self.smoothing = config.label_smoothing
-        # int32: the smallest type that torch can index with, gather from and compare on every device
-        self.source = torch.from_numpy(rows.source.astype("int32")).to(device)  # (rows, row length)
-        self.target = torch.from_numpy(rows.target.astype("int32")).to(device)
-        half = config.precision == "bfloat16" or (config.precision == "auto" and device.type == "cuda")
-        self._precision = torch.autocast(device.type, torch.bfloat16) if half else nullcontext()
-        self._dtype = torch.bfloat16 if half else torch.float32
-        compiled = config.compile == "yes" or (config.compile == "auto" and device.type == "cuda")
-        if compiled:
+        self._rows = ResidentRows(rows, device)
+        self._precision = precision(config, device)
+        self._dtype = torch.bfloat16 if trains_in_half(config, device) else torch.float32
+        if config.compile == "yes" or (config.compile == "auto" and device.type == "cuda"):
             model.compile_parts()
 
-    def word_loss(self, source: Tensor, target: Tensor) -> WordLoss:
-        """The loss of rows given as ids (rows, row length)."""
+    def begin(self, fraction: float) -> None:
+        """Nothing changes while training goes on."""
+
+    def word_loss(self, pair: PairRows) -> WordLoss:
         with self._precision:
-            states = self.module(source, target).to(self._dtype)
-        return linear_word_loss(states.flatten(0, 1), self.module.table, target.flatten(), self.smoothing)
+            states = self.module(pair.source, pair.target).to(self._dtype)
+        labels = pair.target.ids.flatten()
+        return linear_word_loss(states.flatten(0, 1), self.module.table, labels, self.smoothing)
 
     def sums(self, rows: Tensor) -> Tensor:
-        target = self.target[rows]
-        loss = self.word_loss(self.source[rows], target)
-        return torch.stack([loss.smoothed, (target != 0).sum().float(), loss.plain])
+        pair = self._rows.pair(rows)
+        loss = self.word_loss(pair)
+        return torch.stack([loss.smoothed, (pair.target.ids != PAD).sum().float(), loss.plain])
+
+    def watch(self, report: dict[str, float], fraction: float) -> None:
+        """Losses say it all."""
 
 
 def train_translation(
@@ -60,47 +64,46 @@ def train_translation(
     directions: tuple[Direction, ...],
     run: Path,
     process: Process,
-    force: bool = False,
 ) -> dict[Direction, Path]:
     """Train, or go on training, the models of ``directions``; the folders of the finished models."""
-    folders = {direction: run / direction for direction in directions}
-    if force and process.first:
-        for folder in folders.values():
-            shutil.rmtree(folder, ignore_errors=True)
-    process.wait()
+    models = {direction: run / direction / "model" for direction in directions}
+    settings = {
+        direction: {
+            "corpus": corpus.checksum,
+            "direction": direction,
+            **binding_settings(model=model_config, training=config),
+        }
+        for direction in directions
+    }
+    unfinished = [direction for direction in directions if not _finished(models[direction], settings[direction])]
+    if not unfinished:
+        return models
     with Progress(visible=process.first) as progress:
         packed = pack(corpus.source, corpus.target, config.row_length, config.seed)
         trainers = {}
-        for direction, folder in folders.items():
+        for direction in unfinished:
             rows = packed if direction == "forward" else packed.swapped()
             torch.manual_seed(config.seed)
             model = TranslationModel(model_config, len(corpus.subwords))
             task = TranslationTask(model, rows, config, process.device)
             order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
-            settings = _settings(corpus, model_config, config, direction)
-            trainers[direction] = Trainer(task, config, order, process, folder, settings)
+            trainers[direction] = Trainer(task, config, order, process, run / direction, settings[direction])
             if process.first:
                 progress.say(_introduction(direction, trainers[direction], model, rows))
-        if signal := train(list(trainers.values()), process, progress):
-            if process.first:
-                update = min(trainer.update for trainer in trainers.values())
-                progress.say(f"stopped and saved at update {update:,}; the same command goes on from there")
-            raise SystemExit(128 + signal)
-    models = {direction: folder / "model" for direction, folder in folders.items()}
+        train("translation", list(trainers.values()), process, progress)
     if process.first:
         for direction, trainer in trainers.items():
-            _export(models[direction], trainer, corpus, model_config, direction)
+            _export(models[direction], trainer, corpus, model_config, direction, settings[direction])
     process.wait()
     return models
 
 
-def _settings(
-    corpus: PreparedCorpus, model: ModelConfig, config: TrainingConfig, direction: Direction
-) -> dict[str, object]:
-    """What has to be the same for a run to be taken up again."""
-    training = {f"training.{name}": value for name, value in to_dict(config).items() if name not in _NOT_BINDING}
-    shape = {f"model.{name}": value for name, value in to_dict(model).items()}
-    return {"corpus": corpus.checksum, "direction": direction, **shape, **training}
+def _finished(model: Path, settings: dict[str, Any]) -> bool:
+    path = model / "config.json"
+    if not path.exists():
+        return False
+    compare_settings(path, json.loads(path.read_text(encoding="utf-8"))["training"]["settings"], settings)
+    return True
 
 
 def _introduction(direction: str, trainer: Trainer, model: TranslationModel, rows: PackedRows) -> str:
@@ -119,15 +122,21 @@ def _introduction(direction: str, trainer: Trainer, model: TranslationModel, row
     return "\n".join(lines)
 
 
-def _export(folder: Path, trainer: Trainer, corpus: PreparedCorpus, config: ModelConfig, direction: Direction) -> None:
+def _export(
+    folder: Path,
+    trainer: Trainer,
+    corpus: PreparedCorpus,
+    config: ModelConfig,
+    direction: Direction,
+    settings: dict[str, Any],
+) -> None:
     module = trainer.task.module
     averaged = trainer.config.average > 1
     weights = trainer.checkpoints.averaged_weights(module) if averaged else module.state_dict()
-    ModelFolder(folder).write(
-        weights,
-        config,
-        corpus.subwords,
-        direction,
-        training=to_dict(trainer.config)
-        | {"updates": trainer.update, "seconds": trainer.seconds, "environment": environment(trainer.process.device)},
-    )
+    training = {
+        "updates": trainer.update,
+        "seconds": trainer.seconds,
+        "environment": environment(trainer.process.device),
+        "settings": settings,
+    }
+    save_translation(folder, weights, config, corpus.subwords, direction, training)

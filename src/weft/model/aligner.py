@@ -1,0 +1,141 @@
+"""From sentence pairs as words to links between words, with the whole system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from weft.align.symmetrize import symmetrize
+from weft.config import Merge
+from weft.errors import WeftError
+from weft.model.extraction import best_cell_links, best_source_links, mean_links
+from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.model.translation import LONGEST_SENTENCE
+from weft.text.links import Links
+from weft.text.subwords import END, PAD, Pieces, Subwords
+
+MOST_PIECES = LONGEST_SENTENCE - 1  # of a sentence, which has an end-of-sentence symbol as well
+WordPair = tuple[list[str], list[str]]
+
+
+class EncodedPair(NamedTuple):
+    number: int  # among the pairs given
+    source: Pieces
+    target: Pieces
+
+
+def align(
+    system: AlignmentSystem,
+    pairs: Sequence[WordPair],
+    attend: Callable[[PairRows], Attention],
+    merges: Sequence[Merge],
+    threshold: float = 0.0,
+    batch_tokens: int = 8_000,
+) -> dict[Merge, list[Links]]:
+    """The links of all pairs, merged in each of the ways asked for; ``attend`` is a method of the system.
+
+    ``threshold`` is for cells with a high mean.
+    """
+    found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
+    for batch in _batches(_encode(pairs, system.subwords), batch_tokens):
+        pair = _rows(batch, system.device)
+        attention = attend(pair)
+        ways = [_word_links(_piece_links(attention, pair, way, threshold), batch) for way in ("forward", "backward")]
+        for merge in merges:
+            if merge in ("forward", "backward"):
+                links = ways[merge == "backward"]
+            elif merge in ("best-cells", "mean"):
+                links = _word_links(_piece_links(attention, pair, merge, threshold), batch)
+            else:
+                links = [symmetrize(forward, backward, merge) for forward, backward in zip(*ways, strict=True)]
+            for encoded, one in zip(batch, links, strict=True):
+                found[merge][encoded.number] = one
+    return found
+
+
+def _piece_links(attention: Attention, pair: PairRows, merge: str, threshold: float) -> Tensor:
+    """Links between pieces. (batch, target, source)"""
+    if merge == "forward":
+        return best_source_links(attention.forward, pair.target, pair.source)
+    if merge == "backward":
+        return best_source_links(attention.backward.mT, pair.source, pair.target).mT
+    if merge == "best-cells":
+        return best_cell_links(*attention, pair.target, pair.source)
+    return mean_links(*attention, threshold, pair.target, pair.source)
+
+
+def _word_links(cells: Tensor, batch: list[EncodedPair]) -> list[Links]:
+    """Two words are linked if any of their pieces are."""
+    links: list[set[tuple[int, int]]] = [set() for _ in batch]
+    for row, target, source in cells.nonzero().tolist():
+        links[row].add((batch[row].source.words[source], batch[row].target.words[target]))
+    return [frozenset(one) for one in links]
+
+
+def _encode(pairs: Sequence[WordPair], subwords: Subwords) -> list[EncodedPair]:
+    """All pairs but those with an empty side, which have no links."""
+    encoded = []
+    for number, (source, target) in enumerate(pairs):
+        sides = subwords.encode(source), subwords.encode(target)
+        longest = max(len(side.ids) for side in sides)
+        if longest > MOST_PIECES:
+            raise WeftError(
+                f"sentence pair {number + 1} has a side of {longest:,} pieces, but the model's limit is "
+                f"{MOST_PIECES:,}; split it"
+            )
+        if all(side.ids for side in sides):
+            encoded.append(EncodedPair(number, *sides))
+    return encoded
+
+
+def _batches(encoded: list[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
+    """Pairs of similar length, as many as the budget allows for the longer side."""
+
+    def length(one: EncodedPair) -> int:
+        return max(len(one.source.ids), len(one.target.ids)) + 1
+
+    batch: list[EncodedPair] = []
+    for one in sorted(encoded, key=length):
+        if batch and (len(batch) + 1) * length(one) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
+    """One pair a row."""
+    sides = []
+    for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
+        ids = torch.full((len(batch), max(map(len, sentences)) + 1), PAD, dtype=torch.int32)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence) + 1] = torch.tensor([*sentence, END])
+        sides.append(ids.to(device))
+    return PairRows.of(*sides)
+
+
+def word_attention(
+    system: AlignmentSystem, pair: WordPair, attend: Callable[[PairRows], Attention]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The attention between the words of a pair, forward and backward, each (target words, source words).
+
+    A word attends to another as its pieces do on average, and to all pieces of the other together.
+    """
+    (encoded,) = _encode([pair], system.subwords)
+    attention = attend(_rows([encoded], system.device))
+    source, target = (_membership(side) for side in (encoded.source, encoded.target))  # (words, pieces)
+    forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
+    return (
+        target / target.sum(1, keepdims=True) @ forward @ source.T,
+        target @ backward @ (source / source.sum(1, keepdims=True)).T,
+    )
+
+
+def _membership(pieces: Pieces) -> np.ndarray:
+    """1 where a piece belongs to a word. (words, pieces)"""
+    return np.equal.outer(np.arange(pieces.words[-1] + 1), np.array(pieces.words)).astype(float)

@@ -1,0 +1,243 @@
+"""The whole system for one language pair: two translation models, frozen, and the layers on top of them.
+
+Attention is always (batch, target, source) as the corpus has its sides, also that of the backward model, which reads
+the target sentence and predicts the source: ``Attention.forward`` sums to one over source words, ``Attention.backward``
+over target words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from weft.config import (
+    AlignmentConfig,
+    Direction,
+    GuidedConfig,
+    Method,
+    ModelConfig,
+    OptimisationConfig,
+    from_dict,
+    to_dict,
+)
+from weft.errors import WeftError
+from weft.model.alignment import AlignmentLayer, Features, GuidedLayer, frozen_features, masked_softmax, same_sentence
+from weft.model.folder import Content, not_these_weights, read_folder, write_folder
+from weft.model.layers import Rows
+from weft.model.optimize import Predictor, initial_logits, optimise_attention
+from weft.model.translation import TranslationModel
+from weft.text.subwords import Subwords
+
+FORMAT = "weft alignment system 1"
+DIRECTIONS: tuple[Direction, Direction] = ("forward", "backward")
+METHODS: tuple[Method, ...] = ("forward-pass", "optimised", "bidirectional", "guided")
+
+
+def half_precision(device: torch.device) -> AbstractContextManager[Any]:
+    """How to compute with finished models: in half precision on a GPU."""
+    return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
+
+
+class PairRows(NamedTuple):
+    """A batch of sentence pairs: the rows that a model reads and those that it predicts."""
+
+    source: Rows
+    target: Rows
+
+    @classmethod
+    def of(cls, source: Tensor, target: Tensor) -> PairRows:
+        """From ids (batch, source) and (batch, target)."""
+        return cls(Rows.of(source), Rows.of(target))
+
+    def seen(self, direction: Direction) -> PairRows:
+        """The same pairs as the model of a direction sees them."""
+        return self if direction == "forward" else PairRows(self.target, self.source)
+
+    def cells(self) -> Tensor:
+        """The cells within sentence pairs. (batch, target, source)"""
+        return same_sentence(self.target, self.source)
+
+
+class Attention(NamedTuple):
+    """Two matrices for a batch, both (batch, target, source)."""
+
+    forward: Tensor
+    backward: Tensor
+
+
+class OneWay(nn.Module):
+    """A translation model and the layers on top of it."""
+
+    def __init__(self, translation: TranslationModel, alignment: AlignmentConfig, guided: GuidedConfig | None) -> None:
+        super().__init__()
+        self.translation = translation.requires_grad_(False).eval()
+        width = translation.config.width
+        self.alignment = AlignmentLayer(width, alignment)
+        self.guided = GuidedLayer(width, guided) if guided is not None else None
+
+    def features(self, pair: PairRows) -> Features:
+        return frozen_features(self.translation, pair.source, pair.target)
+
+    def predictor(self, pair: PairRows) -> tuple[Tensor, Predictor]:
+        """The alignment layer's logits, unmasked, and what turns attention into predictions."""
+        logits, values = self.alignment.logits_and_values(self.features(pair))
+        return logits, Predictor(self.alignment, values, self.translation.table, pair.target, pair.source)
+
+    def guided_logits(self, pair: PairRows) -> Tensor:
+        """The guided layer's logits, unmasked."""
+        if self.guided is None:
+            raise WeftError("this system has no guided layers; train one with the stage guide")
+        return self.guided(self.features(pair), pair.target)
+
+    def plain_attention(self, pair: PairRows, layer: int) -> Tensor:
+        """The translation model's own attention: mean over the heads of a decoder layer."""
+        memory = self.translation.encode(pair.source)
+        logits = self.translation.cross_logits(pair.target, memory, pair.source, layer)
+        return masked_softmax(logits, pair.cells()[:, None], 3).mean(1)
+
+
+@dataclass(frozen=True)
+class AlignmentSystem:
+    """Both directions, ready to align."""
+
+    ways: dict[Direction, OneWay]
+    subwords: Subwords
+    alignment: AlignmentConfig
+    optimisation: OptimisationConfig  # in one direction
+    bidirectional: OptimisationConfig
+    guided: GuidedConfig | None  # None: there are no guided layers
+
+    @classmethod
+    def on_top_of(
+        cls,
+        models: dict[Direction, TranslationModel],
+        subwords: Subwords,
+        alignment: AlignmentConfig,
+        optimisation: OptimisationConfig,
+        bidirectional: OptimisationConfig,
+        guided: GuidedConfig | None,
+    ) -> AlignmentSystem:
+        """New layers on trained translation models."""
+        ways = {direction: OneWay(models[direction], alignment, guided) for direction in DIRECTIONS}
+        return cls(ways, subwords, alignment, optimisation, bidirectional, guided)
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """The ways it can align, from the simplest to the best."""
+        return METHODS if self.guided is not None else METHODS[:-1]
+
+    def attend(self, method: Method) -> Callable[[PairRows], Attention]:
+        """The attention of a method, with this system's settings."""
+        return {
+            "forward-pass": partial(self.layer_attention, optimisation=OptimisationConfig(steps=0)),
+            "optimised": partial(self.layer_attention, optimisation=self.optimisation),
+            "bidirectional": partial(self.bidirectional_attention, optimisation=self.bidirectional),
+            "guided": self.guided_attention,
+        }[method]
+
+    @property
+    def device(self) -> torch.device:
+        return self.ways["forward"].translation.table.device
+
+    @property
+    def width(self) -> int:
+        """Of the translation models."""
+        return self.ways["forward"].translation.config.width
+
+    def inference(self) -> AlignmentSystem:
+        """Switch dropout off."""
+        for way in self.ways.values():
+            way.eval()
+        return self
+
+    @torch.no_grad()
+    def plain_attention(self, pair: PairRows, layer: int) -> Attention:
+        """Of the translation models themselves."""
+        with half_precision(self.device):
+            forward, backward = (self.ways[way].plain_attention(pair.seen(way), layer) for way in DIRECTIONS)
+        return Attention(forward, backward.mT)
+
+    @torch.no_grad()
+    def layer_attention(self, pair: PairRows, optimisation: OptimisationConfig) -> Attention:
+        """Of the alignment layers, each optimised on its own (0 steps: not at all)."""
+        found = []
+        for direction in DIRECTIONS:
+            seen = pair.seen(direction)
+            cells = seen.cells()
+            with half_precision(self.device):
+                logits, predictor = self.ways[direction].predictor(seen)
+                logits = optimise_attention(logits, cells, predictor, None, optimisation, self.alignment.kernel)
+            found.append(masked_softmax(logits, cells, 2))
+        return Attention(found[0], found[1].mT)
+
+    @torch.no_grad()
+    def bidirectional_attention(self, pair: PairRows, optimisation: OptimisationConfig) -> Attention:
+        """Two softmaxes of one matrix of logits that is optimised for both models at once."""
+        cells = pair.cells()
+        with half_precision(self.device):
+            (forward, reads_source), (backward, reads_target) = (
+                self.ways[way].predictor(pair.seen(way)) for way in DIRECTIONS
+            )
+            start = initial_logits(forward, backward, cells, optimisation.start)
+            logits = optimise_attention(start, cells, reads_source, reads_target, optimisation, self.alignment.kernel)
+        return Attention(masked_softmax(logits, cells, 2), masked_softmax(logits, cells, 1))
+
+    @torch.no_grad()
+    def guided_attention(self, pair: PairRows) -> Attention:
+        """Of the guided layers."""
+        found = []
+        for direction in DIRECTIONS:
+            seen = pair.seen(direction)
+            with half_precision(self.device):
+                logits = self.ways[direction].guided_logits(seen)
+            found.append(masked_softmax(logits, seen.cells(), 2))
+        return Attention(found[0], found[1].mT)
+
+    def save(self, folder: Path, training: dict[str, Any]) -> None:
+        shape = self.ways["forward"].translation.config
+        config = {
+            "model": to_dict(shape),
+            "alignment": to_dict(self.alignment),
+            "optimisation": to_dict(self.optimisation),
+            "bidirectional": to_dict(self.bidirectional),
+            "guided": to_dict(self.guided) if self.guided is not None else None,
+            "training": training,
+        }
+        weights = {
+            f"{direction}.{name}": value
+            for direction, way in self.ways.items()
+            for name, value in way.state_dict().items()
+        }
+        write_folder(folder, FORMAT, Content(config, weights, self.subwords))
+
+    @classmethod
+    def load(cls, folder: Path, device: torch.device) -> AlignmentSystem:
+        """Load a system for inference."""
+        config, weights, subwords = read_folder(folder, FORMAT)
+        where = str(folder / "config.json")
+        shape = from_dict(ModelConfig, config["model"], f"{where}: model")
+        models = {direction: TranslationModel(shape, config["vocabulary"]) for direction in DIRECTIONS}
+        system = cls.on_top_of(
+            models,
+            subwords,
+            from_dict(AlignmentConfig, config["alignment"], f"{where}: alignment"),
+            from_dict(OptimisationConfig, config["optimisation"], f"{where}: optimisation"),
+            from_dict(OptimisationConfig, config["bidirectional"], f"{where}: bidirectional"),
+            from_dict(GuidedConfig, config["guided"], f"{where}: guided") if config["guided"] is not None else None,
+        )
+        for direction, way in system.ways.items():
+            prefix = f"{direction}."
+            own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+            try:
+                way.load_state_dict(own)
+            except RuntimeError as error:
+                raise not_these_weights(folder, error) from None
+            way.to(device)
+        return system.inference()

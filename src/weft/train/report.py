@@ -1,0 +1,134 @@
+"""How good every stage of a system is, against gold links that training has never seen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from weft.config import GoldConfig, Merge, Method
+from weft.errors import WeftError
+from weft.evaluate import Score, score, signature
+from weft.model.aligner import WordPair, align
+from weft.model.extraction import best_source_links
+from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.text.batches import PackedRows
+from weft.text.corpus import Corpus
+from weft.text.links import LinkLine, read_gold
+from weft.text.words import split_spaces
+from weft.train.resident import ResidentRows
+
+_SAMPLE_ROWS = 64
+BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag")
+MERGES: dict[Method, tuple[Merge, ...]] = {
+    "forward-pass": BOTH_WAYS,
+    "optimised": BOTH_WAYS,
+    "bidirectional": ("best-cells",),
+    "guided": (*BOTH_WAYS, "mean"),
+}
+
+
+@dataclass(frozen=True)
+class Gold:
+    """Sentence pairs and their gold links."""
+
+    pairs: list[WordPair]
+    links: list[LinkLine]
+    base: int
+
+    @classmethod
+    def read(cls, config: GoldConfig) -> Gold:
+        links = read_gold(config.links, config.base)
+        corpus = Corpus(source=(config.source,), target=(config.target,))
+        pairs = [
+            (split_spaces(source), split_spaces(target))
+            for block in corpus.blocks()
+            for source, target in block.pairs(skip_bad=False, on_bad=lambda bad: None)
+        ]
+        if len(links) != len(pairs):
+            raise WeftError(f"{config.links} has {len(links):,} lines but {config.source} has {len(pairs):,}")
+        for line, (source, target) in zip(links, pairs, strict=True):
+            line.check(len(source), len(target))
+        return cls(pairs, links, config.base)
+
+
+@dataclass(frozen=True)
+class ReportLine:
+    """One system's score."""
+
+    system: str
+    merge: Merge
+    score: Score
+
+    def figures(self) -> dict[str, object]:
+        one = self.score
+        rounded = {name: round(100 * getattr(one, name), 2) for name in ("aer", "precision", "recall")}
+        return {"system": self.system, "merge": self.merge, **rounded, "links": one.links}
+
+
+def score_system(
+    system: AlignmentSystem,
+    gold: Gold,
+    name: str,
+    attend: Callable[[PairRows], Attention],
+    merges: Sequence[Merge],
+    threshold: float = 0.0,
+) -> list[ReportLine]:
+    """Align the gold sentences with one method and score each way to merge its directions."""
+    found = align(system, gold.pairs, attend, merges, threshold)
+    return [ReportLine(name, merge, score(links, gold.links)) for merge, links in found.items()]
+
+
+def score_stages(system: AlignmentSystem, gold: Gold, sample: PackedRows) -> list[ReportLine]:
+    """Every stage of the road, in its order; ``sample`` is training text, to choose the attention layer with."""
+    lines = score_attention(system, gold, best_attention_layer(system, sample))
+    for method in system.methods:
+        threshold = system.guided.threshold if system.guided is not None else 0.0
+        lines += score_system(system, gold, method, system.attend(method), MERGES[method], threshold)
+    return lines
+
+
+def score_attention(system: AlignmentSystem, gold: Gold, layer: int) -> list[ReportLine]:
+    """The translation models' own attention."""
+    attend = partial(system.plain_attention, layer=layer)
+    return score_system(system, gold, f"attention of layer {layer + 1}", attend, BOTH_WAYS)
+
+
+@torch.no_grad()
+def best_attention_layer(system: AlignmentSystem, sample: PackedRows) -> int:
+    """The decoder layer in which both directions agree most about training text; no gold is needed to choose it."""
+    rows = torch.arange(min(_SAMPLE_ROWS, len(sample)), device=system.device)
+    pair = ResidentRows(sample, system.device).pair(rows)
+
+    def agreement(layer: int) -> float:
+        attention = system.plain_attention(pair, layer)
+        forward = best_source_links(attention.forward, pair.target, pair.source)
+        backward = best_source_links(attention.backward.mT, pair.source, pair.target).mT
+        return ((forward & backward).sum() / (forward | backward).sum()).item()
+
+    return max(range(system.ways["forward"].translation.config.decoder_layers), key=agreement)
+
+
+def table(lines: Sequence[ReportLine], gold: Gold) -> str:
+    """Scores as a Markdown table."""
+    rows = ["| system | merged by | AER | precision | recall | links |", "|---|---|---|---|---|---|"]
+    for line in lines:
+        one = line.score
+        rows.append(
+            f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * one.precision:.1f} "
+            f"| {100 * one.recall:.1f} | {one.links:,} |"
+        )
+    return "\n".join([*rows, "", f"`{signature(len(gold.links), gold.base, 0, 0)}`"])
+
+
+def write_report(folder: Path, lines: Sequence[ReportLine], gold: Gold) -> str:
+    """Leave the table as Markdown and JSON in a folder; the Markdown."""
+    shown = table(lines, gold)
+    (folder / "report.md").write_text(shown + "\n", encoding="utf-8")
+    figures = [line.figures() for line in lines]
+    (folder / "report.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return shown

@@ -1,0 +1,199 @@
+"""The stages on top of translation models: resuming, collapse, guided layers, joint models."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from tiny_runs import MODEL, TRAINING, equal
+from torch import Tensor
+
+from weft.config import (
+    AlignmentConfig,
+    Direction,
+    GoldConfig,
+    GuidedConfig,
+    JointConfig,
+    OptimisationConfig,
+    Recipe,
+)
+from weft.errors import WeftError
+from weft.model.system import AlignmentSystem
+from weft.model.translation import TranslationModel
+from weft.text.batches import PackedRows, pack
+from weft.text.made_up import examples
+from weft.text.piece_links import PieceLinks
+from weft.text.prepared import PreparedCorpus
+from weft.train.align import train_alignment
+from weft.train.corpus_links import bidirectional_links, corpus_links
+from weft.train.distributed import Process
+from weft.train.guide import train_guided
+from weft.train.joint import train_joint
+from weft.train.recipe import run_recipe
+from weft.train.runlog import read_metrics
+
+PROCESS = Process(0, 1, torch.device("cpu"))
+SHORT = dataclasses.replace(TRAINING, updates=20, average=2)  # keeps the checkpoint before the last one
+ALIGNMENT = AlignmentConfig(hidden=16, agreement=0.5, least_agreement=0.0, training=SHORT)
+GUIDED = GuidedConfig(own_word=True, pairs=200, training=SHORT)
+STEPS = OptimisationConfig(steps=2, step_size=0.3)
+
+
+def models(corpus: PreparedCorpus) -> dict[Direction, TranslationModel]:
+    torch.manual_seed(5)
+    return {"forward": _model(corpus), "backward": _model(corpus)}
+
+
+def _model(corpus: PreparedCorpus) -> TranslationModel:
+    return TranslationModel(MODEL, len(corpus.subwords))
+
+
+def new_system(corpus: PreparedCorpus, alignment: AlignmentConfig = ALIGNMENT) -> AlignmentSystem:
+    return AlignmentSystem.on_top_of(models(corpus), corpus.subwords, alignment, STEPS, STEPS, GUIDED)
+
+
+def layers(folder: Path) -> dict[str, Tensor]:
+    return load_file(folder / "layers.safetensors")
+
+
+@pytest.fixture
+def packed(corpus: PreparedCorpus) -> PackedRows:
+    return pack(corpus.source, corpus.target, SHORT.row_length, SHORT.seed, most=GUIDED.pairs)
+
+
+@pytest.fixture
+def links(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> PieceLinks:
+    extract = bidirectional_links(new_system(corpus).inference(), STEPS)
+    return corpus_links(corpus, packed, extract, tmp_path / "links", {"steps": 2}, PROCESS)
+
+
+def test_alignment_layers_go_on_where_they_were(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    folder = tmp_path / "align"
+    train_alignment(new_system(corpus), corpus, folder, "models", PROCESS)
+    whole = layers(folder)
+    losses = [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")]
+    assert losses[-1] < losses[0]
+    (folder / "layers.safetensors").unlink()
+    (folder / "checkpoint-00000020.safetensors").unlink()
+    system = new_system(corpus)
+    train_alignment(system, corpus, folder, "models", PROCESS)
+    assert equal(layers(folder), whole)
+    assert [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")] == losses
+    assert torch.equal(system.ways["backward"].alignment.query.weight, whole["1.query.weight"])
+    with pytest.raises(WeftError, match="translation = 'models', but now it is 'others'"):
+        train_alignment(new_system(corpus), corpus, folder, "others", PROCESS)
+
+
+def test_collapsed_layers_are_trained_again_and_never_handed_on(
+    corpus: PreparedCorpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "align"
+    strict = dataclasses.replace(ALIGNMENT, least_agreement=0.9, restarts=1)
+    with pytest.raises(WeftError, match="collapsed in each of 2 attempts"):
+        train_alignment(new_system(corpus, strict), corpus, folder, "models", PROCESS)
+    assert "the two directions agree on" in capsys.readouterr().err
+    folders = [folder, tmp_path / "align-restart-1"]
+    assert all((one / "collapsed.txt").exists() and not (one / "layers.safetensors").exists() for one in folders)
+    greedy = dataclasses.replace(ALIGNMENT, most_null=1e-9, restarts=2)
+    with pytest.raises(WeftError, match="collapsed in each of 3 attempts"):  # goes on with the third
+        train_alignment(new_system(corpus, greedy), corpus, folder, "models", PROCESS)
+    assert "on end-of-sentence" in (tmp_path / "align-restart-2" / "collapsed.txt").read_text()
+    patient = dataclasses.replace(ALIGNMENT, restarts=3)
+    file = train_alignment(new_system(corpus, patient), corpus, folder, "models", PROCESS)
+    assert file == tmp_path / "align-restart-3" / "layers.safetensors" and file.exists()
+
+
+def test_links_of_the_corpus_are_kept(links: PieceLinks, packed: PackedRows, corpus: PreparedCorpus) -> None:
+    counts = {pair: len(links[pair]) for pair in range(len(corpus))}
+    for pair in packed.pairs.tolist():
+        # min(n, m) links, unless attention is 0 there; all of them inside the sentences
+        assert counts.pop(pair) == min(corpus.source.lengths[pair], corpus.target.lengths[pair])
+        assert (links[pair] < [corpus.source.lengths[pair], corpus.target.lengths[pair]]).all()
+    assert not any(counts.values())
+
+
+def test_guided_layers_learn_their_links(
+    corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path
+) -> None:
+    system = new_system(corpus)
+    before = {name: value.clone() for name, value in system.ways["forward"].translation.state_dict().items()}
+    file = train_guided(system, GUIDED, packed, links, tmp_path / "guide", "links", PROCESS)
+    metrics = read_metrics(file.parent / "metrics.jsonl")
+    assert metrics[-1]["forward_loss"] < metrics[0]["forward_loss"]
+    assert metrics[-1]["backward_loss"] < metrics[0]["backward_loss"]
+    assert equal(system.ways["forward"].translation.state_dict(), before)
+    whole = layers(file.parent)
+    file.unlink()
+    (file.parent / "checkpoint-00000020.safetensors").unlink()
+    train_guided(new_system(corpus), GUIDED, packed, links, tmp_path / "guide", "links", PROCESS)
+    assert equal(layers(file.parent), whole)
+
+
+def test_joint_models_learn_both(corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path) -> None:
+    config = JointConfig(layer=1, weight=1.0, training=SHORT)
+    train_joint(models(corpus), config, packed, links, tmp_path / "joint", "links", PROCESS)
+    metrics = read_metrics(tmp_path / "joint" / "backward" / "metrics.jsonl")
+    assert metrics[-1]["plain_loss"] < metrics[0]["plain_loss"]
+    assert metrics[-1]["alignment_loss"] < metrics[0]["alignment_loss"]
+    with pytest.raises(WeftError, match=r"joint\.layer is 2, but the decoder has 1 layers"):
+        train_joint(models(corpus), JointConfig(layer=2), packed, links, tmp_path / "other", "links", PROCESS)
+
+
+@pytest.fixture
+def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
+    """All stages, a few updates each, with gold."""
+    gold = list(examples(20, 9))
+    for part, lines in (
+        ("source", [" ".join(example.english) for example in gold]),
+        ("target", [" ".join(example.made_up) for example in gold]),
+        ("links", [" ".join(f"{s}-{t}" for s, t in sorted(example.links)) for example in gold]),
+    ):
+        (tmp_path / part).write_text("\n".join(lines) + "\n")
+    few = dataclasses.replace(TRAINING, updates=2)
+    return Recipe(
+        run=str(tmp_path / "run"),
+        prepared=str(corpus.folder),
+        model=MODEL,
+        training=few,
+        alignment=dataclasses.replace(ALIGNMENT, training=few),
+        optimisation=STEPS,
+        bidirectional=STEPS,
+        guided=dataclasses.replace(GUIDED, rounds=2, training=few),
+        joint=JointConfig(layer=1, pairs=100, training=few),
+        gold=GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),
+    )
+
+
+def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> None:
+    folders = run_recipe(recipe)
+    assert set(folders) == {"forward", "backward", "aligner"}
+    assert (tmp_path / "run" / "guide-2" / "layers.safetensors").exists()
+    joint = dataclasses.replace(
+        recipe, run=str(tmp_path / "joint"), translation=str(tmp_path / "run"), stages=("translate", "joint")
+    )
+    assert run_recipe(joint)["forward"] == folders["forward"]
+    report = (tmp_path / "joint" / "report.md").read_text()
+    assert report.count("| joint |") == 3 and report.count("| attention of layer 1 |") == 3
+
+
+def test_force_starts_again(recipe: Recipe, tmp_path: Path) -> None:
+    run_recipe(recipe)
+    other = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, seed=2))
+    with pytest.raises(WeftError, match=r"training\.seed = 1, but now it is 2"):
+        run_recipe(other)
+    before = layers(tmp_path / "run" / "guide-2")
+    run_recipe(other, force=True)
+    assert not equal(layers(tmp_path / "run" / "guide-2"), before)
+
+
+def test_bad_gold_is_found_before_training(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "links").write_text("0-0\n" * 19 + "77-0\n")
+    with pytest.raises(WeftError, match=r"links:20: link 77-0"):
+        run_recipe(recipe)
+    (tmp_path / "links").write_text("0-0\n" * 19)
+    with pytest.raises(WeftError, match=r"links has 19 lines but .*source has 20"):
+        run_recipe(recipe)
+    assert not (tmp_path / "run").exists()
