@@ -105,3 +105,10 @@ def test_tables_within_tables_keep_the_defaults_of_their_place(tmp_path: Path) -
     recipe = load_recipe(path)
     assert recipe.alignment.training == dataclasses.replace(AlignmentConfig().training, seed=3)
     assert recipe.bidirectional == dataclasses.replace(Recipe("r").bidirectional, steps=2)
+
+
+def test_a_recipe_can_be_ended_early() -> None:
+    recipe = Recipe("r")
+    assert recipe.until("align").stages == ("translate", "align") and recipe.until(None) is recipe
+    with pytest.raises(WeftError, match="no stage joint; its stages are translate, align, guide"):
+        recipe.until("joint")

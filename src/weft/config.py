@@ -303,9 +303,7 @@ class Recipe:
     alignment: AlignmentConfig = field(default_factory=AlignmentConfig)
     optimisation: OptimisationConfig = field(default_factory=OptimisationConfig)
     """In one direction."""
-    bidirectional: OptimisationConfig = field(
-        default_factory=lambda: OptimisationConfig(steps=8, step_size=0.3, start="log-probabilities")
-    )
+    bidirectional: OptimisationConfig = field(default_factory=lambda: OptimisationConfig(steps=8, step_size=0.3))
     """In two directions at once."""
     guided: GuidedConfig = field(default_factory=GuidedConfig)
     joint: JointConfig = field(default_factory=JointConfig)
@@ -319,6 +317,14 @@ class Recipe:
             raise WeftError(f"stages must be {roads}, in this order, or the first of them")
         if len(self.directions) < 2 and len(self.stages) > 1:
             raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
+
+    def until(self, stage: Stage | None) -> Recipe:
+        """The same recipe, ended after a stage (None: as it is)."""
+        if stage is None:
+            return self
+        if stage not in self.stages:
+            raise WeftError(f"the recipe has no stage {stage}; its stages are {', '.join(self.stages)}")
+        return dataclasses.replace(self, stages=self.stages[: self.stages.index(stage) + 1])
 
 
 Config = TypeVar("Config")

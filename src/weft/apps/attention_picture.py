@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from weft.apps.picture import Panel
+import dataclasses
+from pathlib import Path
+
+import torch
+
+from weft.apps.picture import Panel, Picture
 from weft.model.aligner import WordPair, align, word_attention
 from weft.model.system import AlignmentSystem
+
+
+def with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
+    """Pictures of sentence pairs, with what a trained system makes of them in front."""
+    system = AlignmentSystem.load(model, torch.device("cpu"))
+    return [
+        dataclasses.replace(picture, panels=system_panels(system, (picture.source, picture.target)) + picture.panels)
+        for picture in pictures
+    ]
 
 
 def system_panels(system: AlignmentSystem, pair: WordPair) -> tuple[Panel, ...]:

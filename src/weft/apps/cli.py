@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import tyro
 
 import weft
-from weft.config import Merge, Method, PrepareConfig, Symmetrisation
+from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation
 from weft.errors import errors_as_lines
 from weft.progress import say
 
@@ -46,6 +46,7 @@ def train(
     settings: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")] = (),
     /,
     *,
+    until: Stage | None = None,
     force: bool = False,
 ) -> None:
     """Train what a recipe describes; goes on where it was stopped. Under torchrun: `torchrun … -m weft train RECIPE`.
@@ -53,14 +54,15 @@ def train(
     Args:
         recipe: A TOML file; docs/training.md lists what it may say.
         settings: Put over what the recipe says, such as training.updates=500.
+        until: Stop after this stage.
         force: Forget checkpoints and start again.
     """
     from weft.config import load_recipe
     from weft.train.recipe import run_recipe
 
-    for direction, folder in run_recipe(load_recipe(recipe, settings), force).items():
+    for name, folder in run_recipe(load_recipe(recipe, settings).until(until), force).items():
         if os.environ.get("RANK", "0") == "0":
-            say(f"{direction}: {folder}")
+            say(f"{name}: {folder}")
 
 
 def translate(

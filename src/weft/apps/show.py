@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -34,7 +33,9 @@ def show_files(
         raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
     pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
     if model is not None:
-        pictures = _with_system(model, pictures)
+        from weft.apps.attention_picture import with_system
+
+        pictures = with_system(model, pictures)
     if output is not None:
         draw(pictures[0], output)
     else:
@@ -83,17 +84,3 @@ def _panels(titles: Sequence[str], found: Sequence[LinkLine], new: bool) -> tupl
         *others, last = panels
         panels = [*others, Panel(last.title, last.links, new=last.links.difference(*(panel.links for panel in others)))]
     return tuple(panels)
-
-
-def _with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
-    """The same sentence pairs, with what a trained aligner makes of them in front."""
-    import torch
-
-    from weft.apps.attention_picture import system_panels
-    from weft.model.system import AlignmentSystem
-
-    system = AlignmentSystem.load(model, torch.device("cpu"))
-    return [
-        dataclasses.replace(picture, panels=system_panels(system, (picture.source, picture.target)) + picture.panels)
-        for picture in pictures
-    ]

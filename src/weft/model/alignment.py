@@ -4,7 +4,8 @@ The attention of a translation model has many layers and heads, none of which ha
 alignment layer (Zenkel et al., 2019) has one head, and the context vector that this head picks from the source is all
 that the layer has to predict the target word with: it must look at the word's translation.
 
-The guided layer knows the whole target sentence and predicts nothing: it is trained to reproduce given links.
+The guided layer is an alignment layer that knows the whole target sentence and predicts nothing: it is trained to
+reproduce given links.
 
 Attention matrices are (batch, target, source) here, in packed rows: cells between words of different sentences are
 masked. The end-of-sentence symbol of the source is a key like any other; it is where words without a translation look.
@@ -106,6 +107,11 @@ class GuidedLayer(nn.Module):
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width, bias=False)
         self.dropout = Dropout(config.dropout)
+
+    def start_from(self, layer: AlignmentLayer) -> None:
+        """Take over the weights of a trained alignment layer; only self-attention starts from nothing."""
+        for name in ("memory", "norm_query", "query", "key"):
+            getattr(self, name).load_state_dict(getattr(layer, name).state_dict())
 
     def forward(self, features: Features, target: Rows) -> Tensor:
         """A_L, unmasked. (batch, target, source)"""

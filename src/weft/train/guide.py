@@ -93,6 +93,7 @@ def train_guided(
     torch.manual_seed(config.training.seed)
     new = {direction: GuidedLayer(system.width, config) for direction in DIRECTIONS}
     for direction, layer in new.items():
+        layer.start_from(system.ways[direction].alignment)
         system.ways[direction].guided = layer
     layers = nn.ModuleList(new.values())
     train_layers(

@@ -48,8 +48,10 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
     gold = Gold.read(recipe.gold) if recipe.gold.links else None  # bad gold is found before hours of training
     with join_processes() as process:
         corpus = _prepared(recipe, run, process)
-        if force and process.first:
-            _forget(run)
+        if process.first:
+            if force:
+                _forget(run)
+            say(overview(recipe, run))
         process.wait()
         folders = _translation(recipe, corpus, run, process)
         made: dict[str, Path] = {**folders}
@@ -95,7 +97,7 @@ def _align_and_guide(
     recipe: Recipe, corpus: PreparedCorpus, system: AlignmentSystem, translation: str, run: Path, process: Process
 ) -> None:
     """Train the layers of a system, as far as the recipe goes."""
-    weights = train_alignment(system, corpus, run / "align", translation, process)
+    weights = aligned = train_alignment(system, corpus, run / "align", translation, process)
     if system.guided is None:
         return
     config = system.guided
@@ -112,7 +114,7 @@ def _align_and_guide(
             made |= to_dict(recipe.bidirectional)
             extract = bidirectional_links(system, recipe.bidirectional)
             links = corpus_links(corpus, packed, extract, folder, made, process)
-        origin = f"{translation} {checksum_of(folder / 'cells')[:16]}"
+        origin = " ".join([translation, checksum_of(aligned)[:16], checksum_of(folder / "cells")[:16]])
         weights = train_guided(system, config, packed, links, run / f"guide-{number}", origin, process)
 
 
@@ -142,6 +144,30 @@ def _joint(
     train_joint(models, config, packed, links, run / "joint", origin, process)
     attend = partial(joint_attention, models, config.layer - 1)
     return lines + (score_system(system, gold, "joint", attend, BOTH_WAYS) if gold else [])
+
+
+def overview(recipe: Recipe, run: Path) -> str:
+    """The stages of a recipe and how far each of them is, one a line."""
+    translation = Path(recipe.translation or run)
+    stages = [(f"translate {way}", translation / way, "model/config.json") for way in recipe.directions]
+    if "align" in recipe.stages:
+        stages.append(("align", run / "align", "layers.safetensors"))
+    if "guide" in recipe.stages:
+        for number in range(1, recipe.guided.rounds + 1):
+            stages.append((f"links {number}", run / f"links-{number}", "manifest.json"))
+            stages.append((f"guide {number}", run / f"guide-{number}", "layers.safetensors"))
+    if "joint" in recipe.stages:
+        stages.append(("links", run / "links-1", "manifest.json"))
+        stages += [(f"joint {way}", run / "joint" / way, "model.safetensors") for way in recipe.directions]
+    width = max(len(name) for name, _, _ in stages)
+    return "\n".join(f"{name:{width}}  {_state(folder, result)}" for name, folder, result in stages)
+
+
+def _state(folder: Path, result: str) -> str:
+    if (folder / result).exists():
+        return "finished"
+    updates = [int(path.stem.rpartition("-")[2]) for path in folder.glob("checkpoint-*.safetensors")]
+    return f"goes on from update {max(updates):,}" if updates else "to do"
 
 
 def _forget(run: Path) -> None:

@@ -32,7 +32,7 @@ from weft.train.corpus_links import bidirectional_links, corpus_links
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import train_joint
-from weft.train.recipe import run_recipe
+from weft.train.recipe import overview, run_recipe
 from weft.train.runlog import read_metrics
 
 PROCESS = Process(0, 1, torch.device("cpu"))
@@ -197,3 +197,23 @@ def test_bad_gold_is_found_before_training(recipe: Recipe, tmp_path: Path) -> No
     with pytest.raises(WeftError, match=r"links has 19 lines but .*source has 20"):
         run_recipe(recipe)
     assert not (tmp_path / "run").exists()
+
+
+def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert overview(recipe, run).splitlines()[:3] == [
+        "translate forward   to do",
+        "translate backward  to do",
+        "align               to do",
+    ]
+    run_recipe(recipe.until("align"))
+    (run / "align" / "layers.safetensors").unlink()
+    assert overview(recipe, run).splitlines() == [
+        "translate forward   finished",
+        "translate backward  finished",
+        "align               goes on from update 2",
+        "links 1             to do",
+        "guide 1             to do",
+        "links 2             to do",
+        "guide 2             to do",
+    ]
