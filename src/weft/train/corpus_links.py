@@ -62,7 +62,8 @@ def corpus_links(
     """The links of all packed pairs, from ``folder`` if they are there; ``made`` says how they come about."""
     if process.first and open_links(folder, corpus, made) is None:
         with Progress() as progress:
-            save_links(folder, _extract_all(corpus, packed, extract, process.device, progress), corpus, made)
+            cells = align_rows(packed, extract, process.device, progress)
+            save_links(folder, gather_links(packed, len(corpus), *cells), corpus, made)
     process.wait()
     links = open_links(folder, corpus, made)
     assert links is not None
@@ -80,12 +81,13 @@ def file_links(corpus: PreparedCorpus, file: str, folder: Path, process: Process
     return links
 
 
-def _extract_all(
-    corpus: PreparedCorpus, packed: PackedRows, extract: Extraction, device: torch.device, progress: Progress
-) -> PieceLinks:
+def align_rows(
+    packed: PackedRows, extract: Extraction, device: torch.device, progress: Progress
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The links of packed rows: of each its row, its source place and its target place. Three times (links,)"""
     rows = ResidentRows(packed, device)
     batch = 288 if device.type == "cuda" else 16
-    found: list[Tensor] = []  # (links, 3) of row, target place, source place
+    found: list[Tensor] = []
     progress.phase("aligning the corpus", len(packed), "rows")
     for first in range(0, len(packed), batch):
         chosen = torch.arange(first, min(first + batch, len(packed)), device=device)
@@ -94,4 +96,4 @@ def _extract_all(
         found.append(cells.int())
         progress.advance(len(chosen))
     row, target, source = torch.cat(found).cpu().numpy().astype(np.int64).T
-    return gather_links(packed, len(corpus), row, source, target)
+    return row, source, target

@@ -1,0 +1,83 @@
+"""How fast the training corpus is aligned, by bidirectional attention optimisation and by guided layers.
+
+    python benchmarks/corpus_speed.py run/model PREPARED [--pairs 50000]
+
+Prints pairs/s of each method, packed rows to links on the host, beside pairs/s of running the two frozen translation
+models alone, which both methods have to do, and the share of the matrix rate of a large product in the same run that
+attention optimisation reaches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from train_speed import matrix_rate, wait
+
+from weft.model.system import DIRECTIONS, AlignmentSystem, PairRows, half_precision
+from weft.progress import Progress
+from weft.text.batches import pack
+from weft.text.prepared import open_prepared
+from weft.train.corpus_links import Extraction, align_rows, bidirectional_links, guided_links
+
+
+def features_only(system: AlignmentSystem) -> Extraction:
+    """What every method begins with; no links."""
+
+    @torch.no_grad()
+    def extract(pair: PairRows) -> Tensor:
+        with half_precision(system.device):
+            for direction in DIRECTIONS:
+                system.ways[direction].features(pair.seen(direction))
+        return torch.zeros(1, 1, 1, dtype=torch.bool, device=system.device)
+
+    return extract
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", type=Path)
+    parser.add_argument("prepared", type=Path)
+    parser.add_argument("--pairs", type=int, default=50_000)
+    arguments = parser.parse_args()
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    system = AlignmentSystem.load(arguments.model, device)
+    corpus = open_prepared(arguments.prepared)
+    packed = pack(corpus.source, corpus.target, 128, most=arguments.pairs)
+    methods = {
+        "translation models alone": features_only(system),
+        "bidirectional": bidirectional_links(system, system.bidirectional),
+    }
+    if system.guided is not None:
+        methods["guided"] = guided_links(system, system.guided.threshold)
+    few = pack(corpus.source, corpus.target, 128, most=2_000)
+    rates = {}
+    for name, extract in methods.items():
+        align_rows(few, extract, device, Progress(visible=False))  # lazy initialisation
+        wait(device)
+        begin = time.perf_counter()
+        align_rows(packed, extract, device, Progress(visible=False))
+        wait(device)
+        rates[name] = len(packed.pairs) / (time.perf_counter() - begin)
+
+    table = system.ways["forward"].translation.table
+    tokens = int((packed.source != 0).sum() + (packed.target != 0).sum())
+    # per step and token: logits of all words, and the way back from them to the attention
+    flop = 2 * 2 * table.numel() * tokens / len(packed.pairs) * system.bidirectional.steps
+    result = {
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu",
+        "pairs": len(packed.pairs),
+        "steps": system.bidirectional.steps,
+        "pairs_per_second": {name: round(rate) for name, rate in rates.items()},
+        "share_of_matrix_rate_in_optimisation": round(rates["bidirectional"] * flop / matrix_rate(device), 3),
+    }
+    print(json.dumps(result, indent=2))
+
+
+if __name__ == "__main__":
+    main()
