@@ -25,6 +25,7 @@ Merge = Literal[
     "backward",
     "best-cells",
     "mean",
+    "geometric",
     "intersection",
     "union",
     "grow-diag",

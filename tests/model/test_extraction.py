@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from weft.model.alignment import masked_softmax, same_sentence
-from weft.model.extraction import best_cell_links, best_source_links
+from weft.model.extraction import best_cell_links, best_source_links, mean_links
 from weft.model.layers import Rows
 
 
@@ -66,3 +66,14 @@ def test_packed_sentences_are_linked_as_if_alone() -> None:
         assert torch.equal(one[block], best_source_links(forward[block], *alone))
         assert both[block].sum() == min(len(target_ids), len(source_ids)) - 1
     assert both[0].sum() == 2 + 1 + 2 and both[1].sum() == 9
+
+
+def test_means_of_both_directions_above_a_threshold() -> None:
+    forward = torch.tensor([[[0.9, 0.1, 0.0], [0.0, 0.1, 0.9], [1.0, 0.0, 0.0]]])
+    backward = torch.tensor([[[0.4, 0.5, 0.0], [0.0, 0.5, 0.9], [0.6, 0.0, 0.1]]])
+    two, rest = sentence(2), sentence(2)
+    assert pairs(mean_links(forward, backward, 0.3, two, rest)) == {(0, 0), (0, 1), (1, 1)}
+    assert pairs(mean_links(forward, backward, 0.5, two, rest)) == {(0, 0)}  # end-of-sentence is never linked
+    # √(0.9·0.4) = 0.6 and √(0.1·0.5) = 0.22
+    assert pairs(mean_links(forward, backward, 0.3, two, rest, geometric=True)) == {(0, 0)}
+    assert pairs(mean_links(forward, backward, 0.2, two, rest, geometric=True)) == {(0, 0), (0, 1), (1, 1)}

@@ -103,7 +103,7 @@ def align(
         file: TSV or `source ||| target`; plain, .gz, .xz or .zst; - is stdin.
         method: How to align (default: the best that the model has).
         merge: How to make one set of links of both directions (default: what suits the method).
-        threshold: For --merge mean: how high the mean of both directions must be.
+        threshold: For --merge mean and geometric: how high the mean of both directions must be.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
     """
     from weft.apps.align import align_file

@@ -48,7 +48,7 @@ def align(
         for merge in merges:
             if merge in ("forward", "backward"):
                 links = ways[merge == "backward"]
-            elif merge in ("best-cells", "mean"):
+            elif merge in ("best-cells", "mean", "geometric"):
                 links = _word_links(_piece_links(attention, pair, merge, threshold), batch)
             else:
                 links = [symmetrize(forward, backward, merge) for forward, backward in zip(*ways, strict=True)]
@@ -65,7 +65,7 @@ def _piece_links(attention: Attention, pair: PairRows, merge: str, threshold: fl
         return best_source_links(attention.backward.mT, pair.source, pair.target).mT
     if merge == "best-cells":
         return best_cell_links(*attention, pair.target, pair.source)
-    return mean_links(*attention, threshold, pair.target, pair.source)
+    return mean_links(*attention, threshold, pair.target, pair.source, geometric=merge == "geometric")
 
 
 def _word_links(cells: Tensor, batch: list[EncodedPair]) -> list[Links]:

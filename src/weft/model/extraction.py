@@ -48,7 +48,14 @@ def _words_per_sentence(side: Rows, count: int) -> Tensor:
     return lengths.scatter_add(1, side.segments.clamp(min=0).long(), is_word(side.ids).long())
 
 
-def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
-    """Two directions: the cells where the mean of both attentions is at least ``threshold``."""
+def mean_links(
+    forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows, geometric: bool = False
+) -> Tensor:
+    """Two directions: the cells where the mean, or the geometric mean, of both attentions is at least ``threshold``.
+
+    The mean lets one direction speak for both; for the geometric mean both have to see the link.
+    """
     words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
-    return ((forward + backward) / 2 >= threshold) & words
+    words = words & (target.segments[:, :, None] == source.segments[:, None, :])
+    merged = (forward * backward).sqrt() if geometric else (forward + backward) / 2
+    return (merged >= threshold) & words
