@@ -68,7 +68,7 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         (
             'run = "r"',
             ['stages=["translate", "guide"]'],
-            "stages must be translate, align, guide or translate, joint, in this order",
+            "stages must be translate, align, guide, distil or translate, joint, in this order",
         ),
         ('run = "r"', ["alignment.kernel=6"], "kernel must be at most 5"),
         ('run = "r"', ["alignment.training.clip=0"], "clip must be above 0"),

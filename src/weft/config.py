@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeVar
 from weft.errors import WeftError
 
 Direction = Literal["forward", "backward"]
-Stage = Literal["translate", "align", "guide", "joint"]
+Stage = Literal["translate", "align", "guide", "distil", "joint"]
 Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
 Merge = Literal[
     "forward",
@@ -35,7 +35,7 @@ Merge = Literal[
     "lilt-grow-diag-final",
 ]
 """The best cells of one direction or of both, cells with a high mean, or a symmetrisation of both directions."""
-ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide"), ("translate", "joint"))
+ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide", "distil"), ("translate", "joint"))
 Symmetrisation = Literal[
     "intersection",
     "union",
@@ -245,6 +245,23 @@ class GuidedConfig:
 
 
 @dataclass(frozen=True)
+class ScorerConfig:
+    """The small model that learns from the guided layers."""
+
+    layers: int = 3
+    """Encoder layers for each side, taken from the translation models."""
+    pairs: int = 0
+    """Learn from so many pairs of the corpus, chosen at random (0: all)."""
+    training: TrainingConfig = field(
+        default_factory=lambda: TrainingConfig(updates=2_000, warm_up=100, learning_rate=2e-3, label_smoothing=0.0)
+    )
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "layers")
+        _at_least(self, 0, "pairs")
+
+
+@dataclass(frozen=True)
 class JointConfig:
     """Translation and alignment in one model, as Garg et al. (2019) do it."""
 
@@ -295,8 +312,9 @@ class Recipe:
     model: ModelConfig = field(default_factory=ModelConfig)
     directions: tuple[Direction, ...] = ("forward", "backward")
     """Directions to train, side by side."""
-    stages: tuple[Stage, ...] = ("translate", "align", "guide")
-    """How far to go on which road: translate, align, guide is the paper's; translate, joint is that of Garg et al."""
+    stages: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
+    """How far to go on which road: translate, align, guide is the paper's, and distil makes a small aligner of its
+    result; translate, joint is the road of Garg et al."""
     translation: str = ""
     """The folder of another run whose translation models are used, instead of training them here."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
@@ -307,6 +325,7 @@ class Recipe:
     bidirectional: OptimisationConfig = field(default_factory=lambda: OptimisationConfig(steps=8, step_size=0.3))
     """In two directions at once."""
     guided: GuidedConfig = field(default_factory=GuidedConfig)
+    scorer: ScorerConfig = field(default_factory=ScorerConfig)
     joint: JointConfig = field(default_factory=JointConfig)
     gold: GoldConfig = field(default_factory=GoldConfig)
 

@@ -6,7 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_EXTRAS = {"torch": "train", "safetensors": "train", "sacrebleu": "eval", "matplotlib": "eval", "sacremoses": "text"}
+_EXTRAS = {
+    "torch": "train",
+    "safetensors": "train",
+    "onnx": "train",
+    "sacrebleu": "eval",
+    "matplotlib": "eval",
+    "sacremoses": "text",
+}
 
 
 class WeftError(Exception):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from weft.align.aligner import Aligner
 from weft.apps.demo import demo_recipe
 from weft.config import Merge, Method
 from weft.errors import WeftError
@@ -57,6 +58,8 @@ def test_every_stage_is_better_than_the_one_before(demo: Path) -> None:
     assert error["bidirectional", "best-cells"] > error["guided", "mean"]
     assert error["bidirectional", "best-cells"] < error["optimised", "grow-diag"]
     assert error["guided", "mean"] < 5
+    assert error["scorer", "mean"] < error["guided", "mean"] + 1
+    assert abs(error["small", "mean"] - error["scorer", "mean"]) < 0.2
 
 
 def test_the_demo_leaves_a_picture_of_every_stage(demo: Path) -> None:
@@ -66,13 +69,11 @@ def test_the_demo_leaves_a_picture_of_every_stage(demo: Path) -> None:
 
 def test_what_is_finished_is_not_done_again(demo: Path) -> None:
     def stamps() -> dict[Path, int]:
-        made = [
-            path for pattern in ("*/checkpoint-*", "*/layers.*", "links-*/*") for path in (demo / "run").glob(pattern)
-        ]
-        return {path: path.stat().st_mtime_ns for path in made}
+        patterns = ("*/checkpoint-*", "*/layers.*", "*/scorer.*", "links-*/*")
+        return {path: path.stat().st_mtime_ns for pattern in patterns for path in (demo / "run").glob(pattern)}
 
     before = stamps()
-    assert len(before) == 9
+    assert len(before) == 11
     run_recipe(demo_recipe(demo, 500))
     assert stamps() == before
 
@@ -135,6 +136,34 @@ def test_align_answers_every_line(demo: Path, gold: Gold, tmp_path: Path) -> Non
     assert strict.returncode == 1 and strict.stderr.decode().startswith("weft: stdin:5: expected two columns")
     other = weft("align", demo / "run" / "forward" / "model", stdin=b"a\tb\n")
     assert other.returncode == 1 and b"not of the format 'weft alignment system 1'" in other.stderr
+
+
+def test_the_small_aligner_needs_no_torch(demo: Path, gold: Gold, tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name in {'torch', 'onnx', 'matplotlib'}: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "sys.argv = ['weft', *sys.argv[1:]]; from weft.apps.cli import main; main()"
+    )
+    text = "".join(f"{' '.join(source)}\t{' '.join(target)}\n" for source, target in gold.pairs)
+    command = [sys.executable, "-c", code, "align", str(demo / "run" / "aligner")]
+    result = subprocess.run(command, input=text, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    (tmp_path / "links").write_text(result.stdout)
+    links = [line.sure for line in read_links(str(tmp_path / "links"))]
+    assert score(links, gold.links).aer < 0.05
+    refused = weft("align", demo / "run" / "aligner", "--method", "guided", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"a small aligner has one method" in refused.stderr
+
+
+def test_pairs_have_the_same_links_in_any_company(demo: Path, gold: Gold) -> None:
+    aligner, one_thread = Aligner(demo / "run" / "aligner", threads=2), Aligner(demo / "run" / "aligner", threads=1)
+    together = list(aligner.align(gold.pairs))
+    assert together == list(one_thread.align(reversed(gold.pairs)))[::-1]
+    assert together[:40] == [next(aligner.align([pair])) for pair in gold.pairs[:40]]
+    assert list(aligner.align([([], ["a"]), gold.pairs[0], (["a"], [])])) == [frozenset(), together[0], frozenset()]
 
 
 def test_show_draws_what_a_model_sees(demo: Path, tmp_path: Path) -> None:

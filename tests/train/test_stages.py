@@ -19,6 +19,7 @@ from weft.config import (
     JointConfig,
     OptimisationConfig,
     Recipe,
+    ScorerConfig,
 )
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
@@ -29,6 +30,7 @@ from weft.text.piece_links import PieceLinks
 from weft.text.prepared import PreparedCorpus
 from weft.train.align import train_alignment
 from weft.train.corpus_links import bidirectional_links, corpus_links
+from weft.train.distil import train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import train_joint
@@ -132,6 +134,17 @@ def test_guided_layers_learn_their_links(
     assert equal(layers(file.parent), whole)
 
 
+def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> None:
+    config = ScorerConfig(layers=1, training=SHORT)
+    scorer = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
+    metrics = read_metrics(tmp_path / "distil" / "metrics.jsonl")
+    assert metrics[-1]["doubt"] < metrics[-1]["loss"] < metrics[0]["loss"]
+    (tmp_path / "distil" / "scorer.safetensors").unlink()
+    (tmp_path / "distil" / "checkpoint-00000020.safetensors").unlink()
+    again = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
+    assert equal(again.state_dict(), scorer.state_dict())
+
+
 def test_joint_models_learn_both(corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path) -> None:
     config = JointConfig(layer=1, weight=1.0, training=SHORT)
     train_joint(models(corpus), config, packed, links, tmp_path / "joint", "links", PROCESS)
@@ -162,6 +175,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
         optimisation=STEPS,
         bidirectional=STEPS,
         guided=dataclasses.replace(GUIDED, rounds=2, training=few),
+        scorer=ScorerConfig(layers=1, pairs=100, training=few),
         joint=JointConfig(layer=1, pairs=100, training=few),
         gold=GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),
     )
@@ -169,7 +183,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
 
 def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> None:
     folders = run_recipe(recipe)
-    assert set(folders) == {"forward", "backward", "aligner"}
+    assert set(folders) == {"forward", "backward", "system", "aligner"}
     assert (tmp_path / "run" / "guide-2" / "layers.safetensors").exists()
     joint = dataclasses.replace(
         recipe, run=str(tmp_path / "joint"), translation=str(tmp_path / "run"), stages=("translate", "joint")
@@ -216,4 +230,5 @@ def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) 
         "guide 1             to do",
         "links 2             to do",
         "guide 2             to do",
+        "distil              to do",
     ]

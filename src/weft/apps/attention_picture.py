@@ -8,8 +8,9 @@ from pathlib import Path
 import torch
 
 from weft.apps.picture import Panel, Picture
-from weft.model.aligner import WordPair, align, word_attention
+from weft.model.aligner import align, word_attention
 from weft.model.system import AlignmentSystem
+from weft.text.pairs import WordPair
 
 
 def with_system(model: Path, pictures: list[Picture]) -> list[Picture]:

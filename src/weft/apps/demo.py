@@ -13,6 +13,7 @@ from weft.config import (
     GuidedConfig,
     PrepareConfig,
     Recipe,
+    ScorerConfig,
     TrainingConfig,
 )
 from weft.errors import WeftError
@@ -46,6 +47,7 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
         training=training(updates),
         alignment=AlignmentConfig(hidden=64, agreement=0.5, training=layers),
         guided=GuidedConfig(own_word=True, pairs=4_000, training=layers),
+        scorer=ScorerConfig(layers=2, pairs=8_000, training=dataclasses.replace(layers, learning_rate=4e-3)),
         gold=GoldConfig(*(str(folder / f"gold.{part}") for part in ("source", "target", "links")), base=0),
     )
 
@@ -68,16 +70,17 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     _write_text(folder, pairs)
     say(f"{folder / 'text.tsv'}: {pairs:,} sentence pairs in English and a made-up language\n")
     recipe = demo_recipe(folder, updates)
-    aligner = run_recipe(recipe)["aligner"]
+    made = run_recipe(recipe)
 
     gold = Gold.read(recipe.gold)
-    system = AlignmentSystem.load(aligner, torch.device("cpu"))
+    system = AlignmentSystem.load(made["system"], torch.device("cpu"))
     picture = Picture(*gold.pairs[0], system_panels(system, gold.pairs[0]), gold.links[0])
     print(terminal_grid(dataclasses.replace(picture, panels=picture.panels[-1:])))
     drawn = folder / "alignment.svg"
     draw(picture, drawn)
     print(f"\nEvery stage, with its attention: {drawn}")
-    print(f"Now try:  echo 'the old king reads a letter . ||| regu-la vetu skribun-un legas .' | weft align {aligner}")
+    pair = "the old king reads a letter . ||| regu-la vetu skribun-un legas ."
+    print(f"Now try:  echo '{pair}' | weft align {made['aligner']}")
 
 
 def _write_text(folder: Path, pairs: int) -> None:

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from weft.align.symmetrize import symmetrize
-from weft.config import Merge
-from weft.errors import WeftError
+from weft.config import Merge, Method
 from weft.model.extraction import best_cell_links, best_source_links, mean_links
 from weft.model.system import AlignmentSystem, Attention, PairRows
-from weft.model.translation import LONGEST_SENTENCE
 from weft.text.links import Links
-from weft.text.subwords import END, PAD, Pieces, Subwords
+from weft.text.pairs import EncodedPair, WordPair, encode_pairs
+from weft.text.subwords import END, PAD, Pieces
 
-MOST_PIECES = LONGEST_SENTENCE - 1  # of a sentence, which has an end-of-sentence symbol as well
-WordPair = tuple[list[str], list[str]]
+_WINDOW = 2_000  # pairs that are sorted by length together
 
 
-class EncodedPair(NamedTuple):
-    number: int  # among the pairs given
-    source: Pieces
-    target: Pieces
+class SystemAligner:
+    """A system with a method and a way to merge its directions chosen: links for a stream of pairs."""
+
+    def __init__(self, system: AlignmentSystem, method: Method, merge: Merge, threshold: float) -> None:
+        self.subwords = system.subwords
+        self._system, self._method, self._merge, self._threshold = system, method, merge, threshold
+
+    def align(self, pairs: Iterable[WordPair]) -> Iterator[Links]:
+        iterator = iter(pairs)
+        attend = self._system.attend(self._method)
+        while window := list(itertools.islice(iterator, _WINDOW)):
+            yield from align(self._system, window, attend, (self._merge,), self._threshold)[self._merge]
 
 
 def align(
@@ -41,7 +47,7 @@ def align(
     ``threshold`` is for cells with a high mean.
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
-    for batch in _batches(_encode(pairs, system.subwords), batch_tokens):
+    for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
         pair = _rows(batch, system.device)
         attention = attend(pair)
         ways = [_word_links(_piece_links(attention, pair, way, threshold), batch) for way in ("forward", "backward")]
@@ -76,23 +82,7 @@ def _word_links(cells: Tensor, batch: list[EncodedPair]) -> list[Links]:
     return [frozenset(one) for one in links]
 
 
-def _encode(pairs: Sequence[WordPair], subwords: Subwords) -> list[EncodedPair]:
-    """All pairs but those with an empty side, which have no links."""
-    encoded = []
-    for number, (source, target) in enumerate(pairs):
-        sides = subwords.encode(source), subwords.encode(target)
-        longest = max(len(side.ids) for side in sides)
-        if longest > MOST_PIECES:
-            raise WeftError(
-                f"sentence pair {number + 1} has a side of {longest:,} pieces, but the model's limit is "
-                f"{MOST_PIECES:,}; split it"
-            )
-        if all(side.ids for side in sides):
-            encoded.append(EncodedPair(number, *sides))
-    return encoded
-
-
-def _batches(encoded: list[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
+def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
     """Pairs of similar length, as many as the budget allows for the longer side."""
 
     def length(one: EncodedPair) -> int:
@@ -126,7 +116,7 @@ def word_attention(
 
     A word attends to another as its pieces do on average, and to all pieces of the other together.
     """
-    (encoded,) = _encode([pair], system.subwords)
+    (encoded,) = encode_pairs([pair], system.subwords)
     attention = attend(_rows([encoded], system.device))
     source, target = (_membership(side) for side in (encoded.source, encoded.target))  # (words, pieces)
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ TRANSLATION = "weft translation model 1"
 
 
 class Content(NamedTuple):
-    """What a model folder holds, whatever kind of model it is."""
+    """What a model folder holds, whatever kind of torch model it is."""
 
     config: dict[str, Any]
     weights: dict[str, Tensor]
@@ -30,20 +31,26 @@ class Content(NamedTuple):
 
 
 def write_folder(folder: Path, form: str, content: Content) -> None:
-    """Write all files, then move them into place at once."""
-    described = {
-        "format": form,
-        "vocabulary": len(content.subwords),
-        "text": to_dict(content.subwords.text),
-        **content.config,
-    }
+    """Write a torch model."""
+    weights = {name: value.detach().cpu().contiguous() for name, value in content.weights.items()}
+
+    def save(staging: Path) -> None:
+        save_file(weights, staging / "model.safetensors")
+
+    write_files(folder, form, content.config, content.subwords, save)
+
+
+def write_files(
+    folder: Path, form: str, config: dict[str, Any], subwords: Subwords, save: Callable[[Path], None]
+) -> None:
+    """Write all files, those of the model itself by ``save``, then move them into place at once."""
+    described = {"format": form, "vocabulary": len(subwords), "text": to_dict(subwords.text), **config}
     staging = folder.with_name(f"{folder.name}.partial")
     try:
         shutil.rmtree(staging, ignore_errors=True)
         staging.mkdir(parents=True)
-        weights = {name: value.detach().cpu().contiguous() for name, value in content.weights.items()}
-        save_file(weights, staging / "model.safetensors")
-        content.subwords.save(staging / "tokenizer.json")
+        save(staging)
+        subwords.save(staging / "tokenizer.json")
         (staging / "config.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         staging.rename(folder)

@@ -7,7 +7,7 @@ input and add their output to it ("pre-norm").
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
@@ -109,6 +109,10 @@ class FeedForward(nn.Sequential):
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
 
+    @property
+    def linears(self) -> tuple[nn.Linear, nn.Linear]:
+        return cast(nn.Linear, self[0]), cast(nn.Linear, self[2])
+
 
 class EncoderLayer(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
@@ -186,8 +190,12 @@ class Embedding(nn.Module):
         return self.dropout(embedded)
 
 
+def sinusoid_rates(width: int) -> Tensor:
+    """How fast the waves of the positional encoding run. (width / 2,)"""
+    return torch.exp(-math.log(10_000) / (width // 2) * torch.arange(width // 2))
+
+
 def sinusoids(length: int, width: int) -> Tensor:
     """Positional encoding of Vaswani et al. (2017), sines in the first half, cosines in the second. (length, width)"""
-    rates = torch.exp(-math.log(10_000) / (width // 2) * torch.arange(width // 2))
-    angles = torch.arange(length)[:, None] * rates[None, :]
+    angles = torch.arange(length)[:, None] * sinusoid_rates(width)[None, :]
     return torch.cat([angles.sin(), angles.cos()], dim=1)

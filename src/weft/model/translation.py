@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from weft.config import ModelConfig
 from weft.model.layers import DecoderLayer, Embedding, EncoderLayer, Rows, Visible
+from weft.text.pairs import MOST_PIECES
 from weft.text.subwords import END
 
-LONGEST_SENTENCE = 1024  # pieces
+LONGEST_SENTENCE = MOST_PIECES + 1  # with end-of-sentence
 
 
 def decoder_input(labels: Tensor) -> Tensor:

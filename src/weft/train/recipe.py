@@ -16,6 +16,7 @@ import torch
 from weft.config import Direction, Recipe, to_dict
 from weft.errors import WeftError
 from weft.model.folder import load_translation
+from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem
 from weft.progress import say
 from weft.text.batches import PackedRows, pack
@@ -24,22 +25,27 @@ from weft.text.prepare import prepare, report
 from weft.text.prepared import PreparedCorpus, checksum_of, open_prepared, read_manifest
 from weft.train.align import train_alignment
 from weft.train.corpus_links import attention_links, bidirectional_links, corpus_links, file_links, guided_links
+from weft.train.distil import train_scorer
 from weft.train.distributed import Process, join_processes
 from weft.train.guide import train_guided
 from weft.train.joint import joint_attention, train_joint
 from weft.train.report import (
     BOTH_WAYS,
+    MERGES,
     Gold,
     ReportLine,
     best_attention_layer,
+    score_aligner,
     score_attention,
     score_stages,
     score_system,
     write_report,
 )
+from weft.train.resident import ResidentRows
 from weft.train.translate import train_translation
 
 _SAMPLE_PAIRS = 2_000  # of training text, to choose a decoder layer with
+_SAMPLE_ROWS = 64  # of them, to measure numbers on
 
 
 def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
@@ -70,11 +76,14 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
         if "joint" in recipe.stages:
             lines = _joint(recipe, corpus, system, translation, sample, gold, run, process)
         else:
-            _align_and_guide(recipe, corpus, system, translation, run, process)
-            made["aligner"] = run / "model"
+            guided = _align_and_guide(recipe, corpus, system, translation, run, process)
+            made["system"] = run / "model"
             if process.first:
-                system.save(made["aligner"], training=to_dict(recipe))
+                system.save(made["system"], training=to_dict(recipe))
             lines = score_stages(system, gold, sample) if gold else []
+            if "distil" in recipe.stages:
+                made["aligner"] = run / "aligner"
+                lines += _distil(recipe, corpus, system, f"{translation} {guided}", sample, gold, run, process)
         if process.first and gold is not None:
             say(write_report(run, lines, gold))
         process.wait()
@@ -95,11 +104,11 @@ def _translation(recipe: Recipe, corpus: PreparedCorpus, run: Path, process: Pro
 
 def _align_and_guide(
     recipe: Recipe, corpus: PreparedCorpus, system: AlignmentSystem, translation: str, run: Path, process: Process
-) -> None:
-    """Train the layers of a system, as far as the recipe goes."""
+) -> str:
+    """Train the layers of a system, as far as the recipe goes; the checksum of the last ones."""
     weights = aligned = train_alignment(system, corpus, run / "align", translation, process)
     if system.guided is None:
-        return
+        return checksum_of(weights)[:16]
     config = system.guided
     packed = pack(corpus.source, corpus.target, config.training.row_length, config.training.seed, most=config.pairs)
     for number in range(1, config.rounds + 1):
@@ -116,6 +125,44 @@ def _align_and_guide(
             links = corpus_links(corpus, packed, extract, folder, made, process)
         origin = " ".join([translation, checksum_of(aligned)[:16], checksum_of(folder / "cells")[:16]])
         weights = train_guided(system, config, packed, links, run / f"guide-{number}", origin, process)
+    return checksum_of(weights)[:16]
+
+
+def _distil(
+    recipe: Recipe,
+    corpus: PreparedCorpus,
+    system: AlignmentSystem,
+    origin: str,
+    sample: PackedRows,
+    gold: Gold | None,
+    run: Path,
+    process: Process,
+) -> list[ReportLine]:
+    """Teach a small scorer what the system knows, write it as an aligner that needs no torch, and score both."""
+    config = recipe.scorer
+    packed = pack(corpus.source, corpus.target, config.training.row_length, config.training.seed, most=config.pairs)
+    scorer = train_scorer(system, config, packed, run / "distil", origin, process)
+    threshold = recipe.guided.threshold
+    lines = score_system(system, gold, "scorer", scorer.attention, MERGES["guided"], threshold) if gold else []
+    if process.first:
+        folder = run / "aligner"
+        try:
+            _export(recipe, scorer, corpus, sample, folder)
+            lines += [score_aligner(folder, gold)] if gold else []
+        except ModuleNotFoundError as missing:  # GPU hosts often lack it
+            say(f"{folder}: not written, for it takes the package {missing.name}; run the same command where that is")
+    return lines
+
+
+def _export(recipe: Recipe, scorer: Scorer, corpus: PreparedCorpus, sample: PackedRows, folder: Path) -> None:
+    """Write the small aligner; ``sample`` is text to measure the sizes of its numbers on."""
+    from weft.train.export import measured_ranges, save_aligner, scorer_graph
+
+    device = next(scorer.parameters()).device
+    rows = torch.arange(min(_SAMPLE_ROWS, len(sample)), device=device)
+    graph = scorer_graph(scorer, measured_ranges(scorer, [ResidentRows(sample, device).pair(rows)]))
+    config = {"threshold": recipe.guided.threshold, "training": to_dict(recipe)}
+    save_aligner(folder, graph, corpus.subwords, config)
 
 
 def _joint(
@@ -156,6 +203,8 @@ def overview(recipe: Recipe, run: Path) -> str:
         for number in range(1, recipe.guided.rounds + 1):
             stages.append((f"links {number}", run / f"links-{number}", "manifest.json"))
             stages.append((f"guide {number}", run / f"guide-{number}", "layers.safetensors"))
+    if "distil" in recipe.stages:
+        stages.append(("distil", run / "distil", "scorer.safetensors"))
     if "joint" in recipe.stages:
         stages.append(("links", run / "links-1", "manifest.json"))
         stages += [(f"joint {way}", run / "joint" / way, "model.safetensors") for way in recipe.directions]
@@ -172,7 +221,18 @@ def _state(folder: Path, result: str) -> str:
 
 def _forget(run: Path) -> None:
     """Remove what training has made; the prepared corpus stays."""
-    for pattern in ("forward", "backward", "align", "align-restart-*", "links-*", "guide-*", "joint", "model"):
+    for pattern in (
+        "forward",
+        "backward",
+        "align",
+        "align-restart-*",
+        "links-*",
+        "guide-*",
+        "distil",
+        "joint",
+        "model",
+        "aligner",
+    ):
         for folder in run.glob(pattern):
             shutil.rmtree(folder)
 

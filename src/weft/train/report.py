@@ -13,12 +13,13 @@ import torch
 from weft.config import GoldConfig, Merge, Method
 from weft.errors import WeftError
 from weft.evaluate import Score, score, signature
-from weft.model.aligner import WordPair, align
+from weft.model.aligner import align
 from weft.model.extraction import best_source_links
 from weft.model.system import AlignmentSystem, Attention, PairRows
 from weft.text.batches import PackedRows
 from weft.text.corpus import Corpus
 from weft.text.links import LinkLine, read_gold
+from weft.text.pairs import WordPair
 from weft.text.words import split_spaces
 from weft.train.resident import ResidentRows
 
@@ -90,6 +91,14 @@ def score_stages(system: AlignmentSystem, gold: Gold, sample: PackedRows) -> lis
         threshold = system.guided.threshold if system.guided is not None else 0.0
         lines += score_system(system, gold, method, system.attend(method), MERGES[method], threshold)
     return lines
+
+
+def score_aligner(folder: Path, gold: Gold) -> ReportLine:
+    """A small aligner as users have it."""
+    from weft.align.aligner import Aligner
+
+    links = list(Aligner(folder).align(gold.pairs))
+    return ReportLine("small aligner", "mean", score(links, gold.links))
 
 
 def score_attention(system: AlignmentSystem, gold: Gold, layer: int) -> list[ReportLine]:

@@ -1,0 +1,92 @@
+"""The stage that teaches a small scorer what the guided layers know.
+
+The scorer learns from soft targets: for every word, the whole distribution of the teacher's attention, made on the fly
+for each batch, so that nothing has to be stored and doubt is handed on as doubt.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from weft.config import ScorerConfig
+from weft.model.losses import is_word
+from weft.model.scorer import Scorer
+from weft.model.system import AlignmentSystem
+from weft.progress import Progress
+from weft.text.batches import PackedRows, RowOrder
+from weft.train.checkpoint import binding_settings, load_weights, save_weights
+from weft.train.distributed import Process
+from weft.train.loop import Trainer, train
+from weft.train.resident import ResidentRows, precision
+
+
+class DistilTask:
+    """Give each word the attention that the teacher gives it, in both directions."""
+
+    figures = ("forward_loss", "backward_loss", "doubt")
+
+    def __init__(
+        self, scorer: Scorer, teacher: AlignmentSystem, rows: PackedRows, config: ScorerConfig, device: torch.device
+    ) -> None:
+        self.module = scorer.to(device).train()
+        self._teacher = teacher.inference()
+        self._rows = ResidentRows(rows, device)
+        self._precision = precision(config.training, device)
+
+    def begin(self, fraction: float) -> None:
+        """Nothing changes while training goes on."""
+
+    def sums(self, rows: Tensor) -> Tensor:
+        pair = self._rows.pair(rows)
+        taught = self._teacher.guided_attention(pair)
+        with self._precision:
+            scores = self.module(pair)
+        cells = pair.cells()
+        losses, doubts = [], []
+        for wanted, side, dim in ((taught.forward, pair.target, 2), (taught.backward, pair.source, 1)):
+            words = is_word(side.ids)
+            log_attention = torch.where(cells, scores, -torch.inf).log_softmax(dim)
+            losses.append(_cross_entropy(wanted, log_attention, words, dim))
+            doubts.append(_cross_entropy(wanted, wanted.clamp(min=1e-9).log(), words, dim))
+        counts = [is_word(side.ids).sum() for side in (pair.target, pair.source)]
+        total = counts[0] + counts[1]
+        figures = [losses[0] / counts[0] * total, losses[1] / counts[1] * total, doubts[0] + doubts[1]]
+        return torch.stack([losses[0] + losses[1], total.float(), *figures])
+
+    def watch(self, report: dict[str, float], fraction: float) -> None:
+        """Losses say it all."""
+
+
+def _cross_entropy(wanted: Tensor, log_attention: Tensor, words: Tensor, dim: int) -> Tensor:
+    """−Σ wanted·log attention over the distributions of words, which lie along ``dim``."""
+    return -(torch.where(wanted > 0, wanted * log_attention, 0).sum(dim) * words).sum()
+
+
+def train_scorer(
+    teacher: AlignmentSystem, config: ScorerConfig, packed: PackedRows, folder: Path, origin: str, process: Process
+) -> Scorer:
+    """A trained scorer; ``origin`` identifies its teacher."""
+    torch.manual_seed(config.training.seed)
+    model = teacher.ways["forward"].translation
+    scorer = Scorer(model.config, len(model.table), config.layers)
+    scorer.source.start_from(model)
+    scorer.target.start_from(teacher.ways["backward"].translation)
+    settings = {"origin": origin, **binding_settings(scorer=config)}
+    finished = folder / "scorer.safetensors"
+    if not load_weights(finished, scorer, settings):
+        training = config.training
+        task = DistilTask(scorer, teacher, packed, config, process.device)
+        order = RowOrder.for_budget(packed, training.target_tokens, training.seed, process.rank, process.world)
+        trainer = Trainer(task, training, order, process, folder, settings)
+        with Progress(visible=process.first) as progress:
+            if process.first:
+                size = sum(parameter.numel() for parameter in scorer.parameters())
+                progress.say(f"scorer: {size:,} parameters")
+            train("scorer", [trainer], process, progress)
+        if process.first:
+            save_weights(finished, scorer, settings)
+        process.wait()
+    return scorer.to(process.device).eval()

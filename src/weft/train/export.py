@@ -1,0 +1,189 @@
+"""A trained scorer as an ONNX graph with eight-bit arithmetic, which runs on any CPU without torch.
+
+The graph is written down operator by operator: it is small, and so it says exactly what is computed. Embeddings are
+eight-bit numbers with a scale for each word. Matrix products are made of integers: weights have seven bits and a scale
+for each column (with eight, sums overflow on older processors), inputs eight bits and one scale for each product,
+measured on real text beforehand. A scale that were measured while the graph runs would be shared by the sentences of a
+batch, and then the links of a pair would depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+from torch import Tensor, nn
+
+from weft.align.aligner import FORMAT
+from weft.model.folder import write_files
+from weft.model.layers import SelfAttention, sinusoid_rates
+from weft.model.scorer import Scorer, SideEncoder
+from weft.model.system import PairRows
+from weft.text.subwords import PAD, Subwords
+
+_OPSET = 17
+_RUNTIME = "com.microsoft"  # operators that onnxruntime adds to the standard
+_HIDDEN = -1e9  # what a masked score is lowered by
+_ZERO = 128  # the eight-bit number that stands for 0
+
+Ranges = dict[nn.Module, float]
+"""The largest absolute input of each linear layer."""
+
+
+@torch.no_grad()
+def measured_ranges(scorer: Scorer, batches: Iterable[PairRows]) -> Ranges:
+    """Run a scorer on some text and see how large the inputs of its matrices become."""
+    ranges: Ranges = {}
+
+    def look(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        ranges[module] = max(ranges.get(module, 0.0), inputs[0].abs().max().item())
+
+    hooks = [part.register_forward_pre_hook(look) for part in scorer.modules() if isinstance(part, nn.Linear)]
+    for pair in batches:
+        scorer(pair)
+    for hook in hooks:
+        hook.remove()
+    return ranges
+
+
+class _Graph:
+    """Collects nodes and constants; every method returns the name of what it computes."""
+
+    def __init__(self, ranges: Ranges) -> None:
+        self._ranges = ranges
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: dict[str, onnx.TensorProto] = {}
+
+    def __call__(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        output = f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
+        return output
+
+    def constant(self, value: np.ndarray | Tensor) -> str:
+        array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
+        name = f"constant_{len(self.constants)}"
+        self.constants[name] = numpy_helper.from_array(np.require(array, requirements="C"), name)
+        return name
+
+    def numbers(self, *values: int) -> str:
+        return self.constant(np.array(values, np.int64))
+
+    def scalar(self, value: float) -> str:
+        return self.constant(np.array(value, np.float32))
+
+    def linear(self, states: str, layer: nn.Linear) -> str:
+        weight = layer.weight.detach().cpu().numpy().T  # (input, output)
+        if layer in self._ranges:
+            scale = np.array(max(self._ranges[layer], 1e-9) / 127, np.float32)
+            columns = (np.abs(weight).max(0).clip(1e-9) / 63).astype(np.float32)  # (output,)
+            zero = self.constant(np.array(_ZERO, np.uint8))
+            small = self("QuantizeLinear", states, self.constant(scale), zero)
+            matrix = self.constant(np.round(weight / columns).astype(np.int8))
+            scales = self.constant(scale), self.constant(columns)
+            bias = [] if layer.bias is None else ["", self.constant(layer.bias)]
+            return self("MatMulIntegerToFloat", small, matrix, *scales, zero, *bias, domain=_RUNTIME)
+        product = self("MatMul", states, self.constant(weight))
+        return product if layer.bias is None else self("Add", product, self.constant(layer.bias))
+
+    def norm(self, states: str, norm: nn.LayerNorm) -> str:
+        weight, bias = self.constant(norm.weight), self.constant(norm.bias)
+        return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=norm.eps)
+
+    def padding_bias(self, ids: str) -> str:
+        """0 for pieces, very low for padding. (batch, length)"""
+        padding = self("Equal", ids, self.constant(np.array(PAD, np.int64)))
+        return self("Mul", self("Cast", padding, to=TensorProto.FLOAT), self.scalar(_HIDDEN))
+
+    def words(self, encoder: SideEncoder, ids: str) -> str:
+        """Embeddings as the encoder scales them. (batch, length, width)"""
+        table = encoder.embedding.words.weight.detach().cpu().numpy()
+        scale = np.abs(table).max(1, keepdims=True).clip(1e-9) / 127
+        rows = self("Gather", self.constant(np.round(table / scale).astype(np.int8)), ids)
+        scales = self("Gather", self.constant((scale * table.shape[1] ** 0.5).astype(np.float32)), ids)
+        return self("Mul", self("Cast", rows, to=TensorProto.FLOAT), scales)
+
+    def positions(self, encoder: SideEncoder, ids: str) -> str:
+        """``layers.sinusoids`` for the length of a batch; computed, for a table would be a megabyte. (length, width)"""
+        rates = sinusoid_rates(encoder.embedding.words.embedding_dim)
+        length = self("Squeeze", self("Gather", self("Shape", ids), self.numbers(1), axis=0), self.numbers(0))
+        zero, one = (self.constant(np.array(number, np.int64)) for number in (0, 1))
+        places = self("Cast", self("Range", zero, length, one), to=TensorProto.FLOAT)
+        angles = self("Mul", self("Unsqueeze", places, self.numbers(1)), self.constant(rates[None]))
+        return self("Concat", self("Sin", angles), self("Cos", angles), axis=1)
+
+    def attention(self, states: str, layer: SelfAttention, padding: str) -> str:
+        """Self-attention within one sentence a row; ``padding`` is (batch, 1, 1, length)."""
+        width = layer.project.in_features // layer.heads
+        packed = self("Reshape", self.linear(states, layer.project), self.numbers(0, 0, 3, layer.heads, width))
+        query, key, value = (
+            self("Gather", packed, self.constant(np.array(part, np.int64)), axis=2) for part in range(3)
+        )
+        query = self("Transpose", query, perm=[0, 2, 1, 3])
+        scores = self("MatMul", query, self("Transpose", key, perm=[0, 2, 3, 1]))
+        scores = self("Add", self("Mul", scores, self.scalar(width**-0.5)), padding)
+        context = self("MatMul", self("Softmax", scores, axis=-1), self("Transpose", value, perm=[0, 2, 1, 3]))
+        context = self(
+            "Reshape", self("Transpose", context, perm=[0, 2, 1, 3]), self.numbers(0, 0, layer.heads * width)
+        )
+        return self.linear(context, layer.output)
+
+    def encode(self, encoder: SideEncoder, ids: str, padding: str) -> str:
+        """States to compare with those of the other side. (batch, length, width)"""
+        words = self.words(encoder, ids)
+        states = self("Add", words, self.positions(encoder, ids))
+        hidden = self("Unsqueeze", padding, self.numbers(1, 2))
+        for layer in encoder.encoder_layers:
+            normed = self.norm(states, layer.norm_attention)
+            states = self("Add", states, self.attention(normed, layer.attention, hidden))
+            first, last = layer.feed_forward.linears
+            inner = self("Relu", self.linear(self.norm(states, layer.norm_feed_forward), first))
+            states = self("Add", states, self.linear(inner, last))
+        both = self("Add", self.norm(words, encoder.norm_words), self.norm(states, encoder.norm_states))
+        return self.linear(both, encoder.project)
+
+
+def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
+    """From the ids of sentence pairs, one a row, (batch, source) and (batch, target), to both directions' attention.
+
+    Ids end with end-of-sentence and are filled with padding. ``forward`` and ``backward`` are (batch, target, source).
+    Without ``ranges`` of a linear layer its product is made in single precision.
+    """
+    graph = _Graph(ranges)
+    padding = {side: graph.padding_bias(side) for side in ("source", "target")}
+    source = graph.encode(scorer.source, "source", padding["source"])
+    target = graph.encode(scorer.target, "target", padding["target"])
+    scores = graph("MatMul", target, graph("Transpose", source, perm=[0, 2, 1]))
+    scores = graph("Mul", scores, graph.scalar(scorer.source.project.out_features**-0.5))
+    for output, axis, side in (("forward", 2, "source"), ("backward", 1, "target")):
+        hidden = graph("Unsqueeze", padding[side], graph.numbers(3 - axis))
+        graph.nodes.append(helper.make_node("Softmax", [graph("Add", scores, hidden)], [output], axis=axis))
+
+    def info(name: str, kind: int, *shape: str) -> onnx.ValueInfoProto:
+        return helper.make_tensor_value_info(name, kind, list(shape))
+
+    made = helper.make_graph(
+        graph.nodes,
+        "weft scorer",
+        [info(side, TensorProto.INT64, "batch", f"{side}_length") for side in ("source", "target")],
+        [info(way, TensorProto.FLOAT, "batch", "target_length", "source_length") for way in ("forward", "backward")],
+        list(graph.constants.values()),
+    )
+    model = helper.make_model(
+        made, opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(_RUNTIME, 1)], ir_version=9
+    )
+    onnx.checker.check_model(model)
+    return model
+
+
+def save_aligner(folder: Path, model: onnx.ModelProto, subwords: Subwords, config: dict[str, Any]) -> None:
+    """A model folder that ``weft.align.aligner`` reads."""
+
+    def save(staging: Path) -> None:
+        onnx.save(model, staging / "model.onnx")
+
+    write_files(folder, FORMAT, config, subwords, save)

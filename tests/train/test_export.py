@@ -1,0 +1,96 @@
+"""The graph of the small aligner computes what torch computes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import torch
+from tiny_runs import MODEL
+
+from weft.align.aligner import Aligner
+from weft.errors import WeftError
+from weft.model.scorer import Scorer
+from weft.model.system import PairRows
+from weft.text.prepared import PreparedCorpus
+from weft.train.export import measured_ranges, save_aligner, scorer_graph
+
+LENGTHS = [(5, 7), (9, 2), (1, 1), (8, 8)]
+
+
+def batch(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Sentence pairs of different lengths, filled up."""
+    generator = torch.Generator().manual_seed(seed)
+    sides = []
+    for side in (0, 1):
+        ids = torch.zeros(len(LENGTHS), 10, dtype=torch.long)
+        for row, lengths in enumerate(LENGTHS):
+            ids[row, : lengths[side]] = torch.randint(2, 200, (lengths[side],), generator=generator)
+            ids[row, lengths[side]] = 1
+        sides.append(ids)
+    return sides[0], sides[1]
+
+
+@pytest.fixture
+def scorer() -> Scorer:
+    torch.manual_seed(4)
+    scorer = Scorer(MODEL, 256, layers=2).eval()
+    scorer.source.project.weight.data *= 4  # so that attention has something to say
+    for side in (scorer.source, scorer.target):  # embeddings that eight bits hold exactly
+        table = side.embedding.words.weight.data
+        scale = table.abs().amax(1, keepdim=True) / 127
+        table.copy_((table / scale).round() * scale)
+    return scorer
+
+
+def run(model: onnx.ModelProto, source: torch.Tensor, target: torch.Tensor) -> list[np.ndarray]:
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    found = session.run(["forward", "backward"], {"source": source.numpy(), "target": target.numpy()})
+    return [np.asarray(one) for one in found]
+
+
+@pytest.mark.parametrize(("eight_bits", "tolerance"), [(False, 1e-4), (True, 0.05)])
+def test_attention_is_that_of_torch(scorer: Scorer, eight_bits: bool, tolerance: float) -> None:
+    source, target = batch(1)
+    pair = PairRows.of(source, target)
+    ranges = measured_ranges(scorer, [pair, PairRows.of(*batch(2))]) if eight_bits else {}
+    found = run(scorer_graph(scorer, ranges), source, target)
+    cells = pair.cells().numpy()
+    for ours, theirs in zip(scorer.attention(pair), found, strict=True):
+        assert np.abs(ours.numpy() - theirs)[cells].max() < tolerance
+
+
+def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
+    source, target = batch(3)
+    model = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(source, target)]))
+    together = run(model, source, target)
+    for row, (n, m) in enumerate(LENGTHS):
+        alone = run(model, source[row : row + 1, : n + 1], target[row : row + 1, : m + 1])
+        for whole, single in zip(together, alone, strict=True):
+            np.testing.assert_allclose(whole[row, : m + 1, : n + 1], single[0], atol=1e-5)
+
+
+def test_a_model_folder_is_checked(scorer: Scorer, corpus: PreparedCorpus, tmp_path: Path) -> None:
+    folder = tmp_path / "aligner"
+    save_aligner(folder, scorer_graph(scorer, {}), corpus.subwords, {"threshold": 0.2})
+    aligner = Aligner(folder)
+    assert aligner.threshold == 0.2 and aligner.subwords.text == corpus.config.text
+    with pytest.raises(WeftError, match=r"sentence pair 2 has a side of 2,000 pieces"):
+        list(aligner.align([(["dog"], ["kuno-la"]), (["."] * 2000, ["."])]))
+    for name, message in {
+        "model.onnx": "not the graph of this model",
+        "tokenizer.json": "not a tokenizer file",
+        "config.json": "damaged",
+    }.items():
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[: len(content) // 2])
+        with pytest.raises(WeftError, match=message):
+            Aligner(folder)
+        (folder / name).write_bytes(content)
+    (folder / "config.json").write_text(json.dumps({"format": "something else"}))
+    with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):
+        Aligner(folder)
