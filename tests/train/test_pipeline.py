@@ -69,7 +69,7 @@ def test_the_demo_leaves_a_picture_of_every_stage(demo: Path) -> None:
 
 def test_what_is_finished_is_not_done_again(demo: Path) -> None:
     def stamps() -> dict[Path, int]:
-        patterns = ("*/checkpoint-*", "*/layers.*", "*/scorer.*", "links-*/*")
+        patterns = ("*/checkpoint-*", "*/weights.*", "links-*/*")
         return {path: path.stat().st_mtime_ns for pattern in patterns for path in (demo / "run").glob(pattern)}
 
     before = stamps()

@@ -58,7 +58,7 @@ def new_system(corpus: PreparedCorpus, alignment: AlignmentConfig = ALIGNMENT) -
 
 
 def layers(folder: Path) -> dict[str, Tensor]:
-    return load_file(folder / "layers.safetensors")
+    return load_file(folder / "weights.safetensors")
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_alignment_layers_go_on_where_they_were(corpus: PreparedCorpus, tmp_path
     whole = layers(folder)
     losses = [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")]
     assert losses[-1] < losses[0]
-    (folder / "layers.safetensors").unlink()
+    (folder / "weights.safetensors").unlink()
     (folder / "checkpoint-00000020.safetensors").unlink()
     system = new_system(corpus)
     train_alignment(system, corpus, folder, "models", PROCESS)
@@ -98,14 +98,14 @@ def test_collapsed_layers_are_trained_again_and_never_handed_on(
         train_alignment(new_system(corpus, strict), corpus, folder, "models", PROCESS)
     assert "the two directions agree on" in capsys.readouterr().err
     folders = [folder, tmp_path / "align-restart-1"]
-    assert all((one / "collapsed.txt").exists() and not (one / "layers.safetensors").exists() for one in folders)
+    assert all((one / "collapsed.txt").exists() and not (one / "weights.safetensors").exists() for one in folders)
     greedy = dataclasses.replace(ALIGNMENT, most_null=1e-9, restarts=2)
     with pytest.raises(WeftError, match="collapsed in each of 3 attempts"):  # goes on with the third
         train_alignment(new_system(corpus, greedy), corpus, folder, "models", PROCESS)
     assert "on end-of-sentence" in (tmp_path / "align-restart-2" / "collapsed.txt").read_text()
     patient = dataclasses.replace(ALIGNMENT, restarts=3)
     file = train_alignment(new_system(corpus, patient), corpus, folder, "models", PROCESS)
-    assert file == tmp_path / "align-restart-3" / "layers.safetensors" and file.exists()
+    assert file == tmp_path / "align-restart-3" / "weights.safetensors" and file.exists()
 
 
 def test_links_of_the_corpus_are_kept(links: PieceLinks, packed: PackedRows, corpus: PreparedCorpus) -> None:
@@ -139,7 +139,7 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: Pack
     scorer = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
     metrics = read_metrics(tmp_path / "distil" / "metrics.jsonl")
     assert metrics[-1]["doubt"] < metrics[-1]["loss"] < metrics[0]["loss"]
-    (tmp_path / "distil" / "scorer.safetensors").unlink()
+    (tmp_path / "distil" / "weights.safetensors").unlink()
     (tmp_path / "distil" / "checkpoint-00000020.safetensors").unlink()
     again = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
     assert equal(again.state_dict(), scorer.state_dict())
@@ -184,7 +184,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
 def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> None:
     folders = run_recipe(recipe)
     assert set(folders) == {"forward", "backward", "system", "aligner"}
-    assert (tmp_path / "run" / "guide-2" / "layers.safetensors").exists()
+    assert (tmp_path / "run" / "guide-2" / "weights.safetensors").exists()
     joint = dataclasses.replace(
         recipe, run=str(tmp_path / "joint"), translation=str(tmp_path / "run"), stages=("translate", "joint")
     )
@@ -221,7 +221,7 @@ def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) 
         "align               to do",
     ]
     run_recipe(recipe.until("align"))
-    (run / "align" / "layers.safetensors").unlink()
+    (run / "align" / "weights.safetensors").unlink()
     assert overview(recipe, run).splitlines() == [
         "translate forward   finished",
         "translate backward  finished",

@@ -19,8 +19,8 @@ from weft.text.prepared import PreparedCorpus
 from weft.text.subwords import END, PAD
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.layers import train_layers
 from weft.train.resident import ResidentRows, precision
+from weft.train.stage import train_stage
 
 
 class Collapsed(Exception):
@@ -111,8 +111,7 @@ def train_alignment(
         if collapsed.exists():
             continue
         try:
-            _train_once(system, corpus, own_config, own_folder, translation, process)
-            return own_folder / "layers.safetensors"
+            return _train_once(system, corpus, own_config, own_folder, translation, process)
         except Collapsed as problem:
             process.wait()
             if process.first:
@@ -132,14 +131,14 @@ def _train_once(
     folder: Path,
     translation: str,
     process: Process,
-) -> None:
+) -> Path:
     training = config.training
     torch.manual_seed(training.seed)
     new = {direction: AlignmentLayer(system.width, config) for direction in DIRECTIONS}
     for direction, layer in new.items():
         system.ways[direction].alignment = layer
     layers = nn.ModuleList(new.values())
-    train_layers(
+    return train_stage(
         "alignment layers",
         layers,
         lambda: pack(corpus.source, corpus.target, training.row_length, training.seed),

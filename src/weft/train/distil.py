@@ -15,12 +15,11 @@ from weft.config import ScorerConfig
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem
-from weft.progress import Progress
-from weft.text.batches import PackedRows, RowOrder
-from weft.train.checkpoint import binding_settings, load_weights, save_weights
+from weft.text.batches import PackedRows
+from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.loop import Trainer, train
 from weft.train.resident import ResidentRows, precision
+from weft.train.stage import train_stage
 
 
 class DistilTask:
@@ -74,19 +73,14 @@ def train_scorer(
     scorer = Scorer(model.config, len(model.table), config.layers)
     scorer.source.start_from(model)
     scorer.target.start_from(teacher.ways["backward"].translation)
-    settings = {"origin": origin, **binding_settings(scorer=config)}
-    finished = folder / "scorer.safetensors"
-    if not load_weights(finished, scorer, settings):
-        training = config.training
-        task = DistilTask(scorer, teacher, packed, config, process.device)
-        order = RowOrder.for_budget(packed, training.target_tokens, training.seed, process.rank, process.world)
-        trainer = Trainer(task, training, order, process, folder, settings)
-        with Progress(visible=process.first) as progress:
-            if process.first:
-                size = sum(parameter.numel() for parameter in scorer.parameters())
-                progress.say(f"scorer: {size:,} parameters")
-            train("scorer", [trainer], process, progress)
-        if process.first:
-            save_weights(finished, scorer, settings)
-        process.wait()
-    return scorer.to(process.device).eval()
+    train_stage(
+        "scorer",
+        scorer,
+        lambda: packed,
+        lambda rows: DistilTask(scorer, teacher, rows, config, process.device),
+        config.training,
+        folder,
+        {"origin": origin, **binding_settings(scorer=config)},
+        process,
+    )
+    return scorer

@@ -15,8 +15,8 @@ from weft.text.batches import PackedRows
 from weft.text.piece_links import PieceLinks, spread_links
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.layers import train_layers
 from weft.train.resident import ResidentRows, precision
+from weft.train.stage import train_stage
 
 
 class RowLinks:
@@ -96,7 +96,7 @@ def train_guided(
         layer.start_from(system.ways[direction].alignment)
         system.ways[direction].guided = layer
     layers = nn.ModuleList(new.values())
-    train_layers(
+    return train_stage(
         "guided layers",
         layers,
         lambda: packed,
@@ -106,4 +106,3 @@ def train_guided(
         {"origin": origin, **binding_settings(guided=config)},
         process,
     )
-    return folder / "layers.safetensors"

@@ -25,6 +25,7 @@ from weft.train.checkpoint import binding_settings, load_weights, save_weights
 from weft.train.distributed import Process
 from weft.train.guide import RowLinks
 from weft.train.loop import Trainer, train
+from weft.train.stage import WEIGHTS
 from weft.train.translate import TranslationTask
 
 
@@ -93,7 +94,7 @@ def train_joint(
     trainers = []
     for direction, model in models.items():
         model.requires_grad_(True)
-        if load_weights(folder / direction / "model.safetensors", model, settings):
+        if load_weights(folder / direction / WEIGHTS, model, settings):
             continue
         task = JointTask(model, packed, links, direction, config, process.device)
         training = config.training
@@ -105,7 +106,7 @@ def train_joint(
             train("translation and alignment", trainers, process, progress)
         if process.first:
             for direction, model in models.items():
-                save_weights(folder / direction / "model.safetensors", model, settings)
+                save_weights(folder / direction / WEIGHTS, model, settings)
         process.wait()
     for model in models.values():
         model.to(process.device).eval()

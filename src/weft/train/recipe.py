@@ -14,6 +14,7 @@ from weft.text.prepared import PreparedCorpus, open_prepared, read_manifest
 from weft.train.distributed import Process, join_processes
 from weft.train.pipeline import Pipeline
 from weft.train.report import Gold, write_report
+from weft.train.stage import WEIGHTS
 
 
 def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
@@ -49,16 +50,16 @@ def overview(recipe: Recipe, run: Path) -> str:
     translation = Path(recipe.translation or run)
     stages = [(f"translate {way}", translation / way, "model/config.json") for way in recipe.directions]
     if "align" in recipe.stages:
-        stages.append(("align", run / "align", "layers.safetensors"))
+        stages.append(("align", run / "align", WEIGHTS))
     if "guide" in recipe.stages:
         for number in range(1, recipe.guided.rounds + 1):
             stages.append((f"links {number}", run / f"links-{number}", "manifest.json"))
-            stages.append((f"guide {number}", run / f"guide-{number}", "layers.safetensors"))
+            stages.append((f"guide {number}", run / f"guide-{number}", WEIGHTS))
     if "distil" in recipe.stages:
-        stages.append(("distil", run / "distil", "scorer.safetensors"))
+        stages.append(("distil", run / "distil", WEIGHTS))
     if "joint" in recipe.stages:
         stages.append(("links", run / "links-1", "manifest.json"))
-        stages += [(f"joint {way}", run / "joint" / way, "model.safetensors") for way in recipe.directions]
+        stages += [(f"joint {way}", run / "joint" / way, WEIGHTS) for way in recipe.directions]
     width = max(len(name) for name, _, _ in stages)
     return "\n".join(f"{name:{width}}  {_state(folder, result)}" for name, folder, result in stages)
 

@@ -1,4 +1,4 @@
-"""What the stages that train layers on frozen translation models share."""
+"""What the stages that learn from frozen models share: train, or load what was trained."""
 
 from __future__ import annotations
 
@@ -15,33 +15,36 @@ from weft.train.checkpoint import load_weights, save_weights
 from weft.train.distributed import Process
 from weft.train.loop import Task, Trainer, train
 
+WEIGHTS = "weights.safetensors"  # in the folder of a finished stage
 
-def train_layers(
+
+def train_stage(
     name: str,
-    layers: nn.ModuleList,
+    module: nn.Module,
     packed: Callable[[], PackedRows],
     task: Callable[[PackedRows], Task],
     training: TrainingConfig,
     folder: Path,
     settings: dict[str, Any],
     process: Process,
-) -> None:
-    """Train a layer of each direction, or load them where that was done; then they are ready for use.
+) -> Path:
+    """Train a module, or load its weights where that was done; then it is ready for use. The file of its weights.
 
     Rows are packed, and the task is made, only if there is something to train.
     """
-    finished = folder / "layers.safetensors"
-    if not load_weights(finished, layers, settings):
+    finished = folder / WEIGHTS
+    if not load_weights(finished, module, settings):
         rows = packed()
         order = RowOrder.for_budget(rows, training.target_tokens, training.seed, process.rank, process.world)
         trainer = Trainer(task(rows), training, order, process, folder, settings)
         with Progress(visible=process.first) as progress:
             if process.first:
-                size = sum(parameter.numel() for parameter in layers[0].parameters())
+                size = sum(parameter.numel() for parameter in module.parameters())
                 going_on = f"; going on from update {trainer.update:,}" if trainer.update else ""
-                progress.say(f"{name}: {size:,} parameters in each direction{going_on}")
+                progress.say(f"{name}: {size:,} parameters{going_on}")
             train(name, [trainer], process, progress)
         if process.first:
-            save_weights(finished, layers, settings)
+            save_weights(finished, module, settings)
         process.wait()
-    layers.to(process.device).eval()
+    module.to(process.device).eval()
+    return finished
