@@ -23,6 +23,7 @@ from weft.progress import Progress
 from weft.text.batches import pack
 from weft.text.prepared import open_prepared
 from weft.train.corpus_links import Extraction, align_rows, bidirectional_links, guided_links
+from weft.train.distributed import Process
 
 
 def features_only(system: AlignmentSystem) -> Extraction:
@@ -46,6 +47,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    process = Process(0, 1, device)
     system = AlignmentSystem.load(arguments.model, device)
     corpus = open_prepared(arguments.prepared)
     packed = pack(corpus.source, corpus.target, 128, most=arguments.pairs)
@@ -58,10 +60,10 @@ def main() -> None:
     few = pack(corpus.source, corpus.target, 128, most=2_000)
     rates = {}
     for name, extract in methods.items():
-        align_rows(few, extract, device, Progress(visible=False))  # lazy initialisation
+        align_rows(few, extract, process, Progress(visible=False))  # lazy initialisation
         wait(device)
         begin = time.perf_counter()
-        align_rows(packed, extract, device, Progress(visible=False))
+        align_rows(packed, extract, process, Progress(visible=False))
         wait(device)
         rates[name] = len(packed.pairs) / (time.perf_counter() - begin)
 

@@ -226,6 +226,8 @@ class GuidedConfig:
     """The guided layer and the links it learns from."""
 
     dropout: float = 0.1
+    heads: int = 1
+    """Of its self-attention over the target sentence."""
     own_word: bool = False
     """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
     links: str = ""
@@ -240,7 +242,7 @@ class GuidedConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 0, "pairs")
-        _at_least(self, 1, "rounds")
+        _at_least(self, 1, "rounds", "heads")
         _shares(self, "dropout", "threshold")
 
 
@@ -337,6 +339,8 @@ class Recipe:
             raise WeftError(f"stages must be {roads}, in this order, or the first of them")
         if len(self.directions) < 2 and len(self.stages) > 1:
             raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
+        if self.model.width % self.guided.heads:
+            raise WeftError(f"guided.heads must divide the width of {self.model.width}, but is {self.guided.heads}")
 
     def until(self, stage: Stage | None) -> Recipe:
         """The same recipe, ended after a stage (None: as it is)."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,7 @@ from weft.config import (
     OptimisationConfig,
     Recipe,
     ScorerConfig,
+    load_recipe,
 )
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
@@ -191,6 +195,27 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
     assert run_recipe(joint)["forward"] == folders["forward"]
     report = (tmp_path / "joint" / "report.md").read_text()
     assert report.count("| joint |") == 3 and report.count("| attention of layer 1 |") == 3
+
+
+def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    training = "updates = 4\ntarget_tokens = 800\nrow_length = 64\nwarm_up = 2\nlog_every = 2\n"
+    path = tmp_path / "recipe.toml"
+    path.write_text(
+        f'run = "{tmp_path / "one"}"\nprepared = "{corpus.folder}"\n'
+        "[model]\nwidth = 32\nfeed_forward = 64\nheads = 4\nencoder_layers = 1\ndecoder_layers = 1\n"
+        f"[training]\n{training}[alignment]\nleast_agreement = 0.0\nhidden = 16\n[alignment.training]\n{training}"
+        f"[guided]\npairs = 200\n[guided.training]\n{training}[scorer]\nlayers = 1\npairs = 200\n"
+        f"[scorer.training]\n{training}"
+    )
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "weft.train"]
+    settings = [str(path), f"run={tmp_path / 'two'}"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*torchrun, *settings], check=True, capture_output=True, env=environment)
+    run_recipe(load_recipe(path))
+    for stage in ("align", "guide-1", "distil"):
+        one, two = (read_metrics(tmp_path / run / stage / "metrics.jsonl") for run in ("one", "two"))
+        assert [line["loss"] for line in two] == pytest.approx([line["loss"] for line in one], rel=2e-3)
+    assert not list(tmp_path.glob("two/*.part-*"))
 
 
 def test_force_starts_again(recipe: Recipe, tmp_path: Path) -> None:

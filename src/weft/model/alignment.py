@@ -102,7 +102,7 @@ class GuidedLayer(nn.Module):
         self.memory = _Memory(width)
         self.norm_own = nn.LayerNorm(width) if config.own_word else None
         self.norm_attention = nn.LayerNorm(width)
-        self.attention = SelfAttention(width, heads=1)
+        self.attention = SelfAttention(width, config.heads)
         self.norm_query = nn.LayerNorm(width)
         self.query = nn.Linear(width, width, bias=False)
         self.key = nn.Linear(width, width, bias=False)

@@ -59,15 +59,25 @@ def corpus_links(
     made: dict[str, Any],
     process: Process,
 ) -> PieceLinks:
-    """The links of all packed pairs, from ``folder`` if they are there; ``made`` says how they come about."""
-    if process.first and open_links(folder, corpus, made) is None:
-        with Progress() as progress:
-            cells = align_rows(packed, extract, process.device, progress)
-            save_links(folder, gather_links(packed, len(corpus), *cells), corpus, made)
-    process.wait()
+    """The links of all packed pairs, from ``folder`` if they are there; ``made`` says how they come about.
+
+    Several processes share the rows and leave what they find in files for the first one.
+    """
     links = open_links(folder, corpus, made)
-    assert links is not None
-    return links
+    if links is not None:
+        return links
+    parts = [folder.with_name(f"{folder.name}.part-{rank}.npy") for rank in range(process.world)]
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with Progress(visible=process.first) as progress:
+        np.save(parts[process.rank], align_rows(packed, extract, process, progress))
+    process.wait()
+    if process.first:
+        cells = np.concatenate([np.load(part) for part in parts])
+        save_links(folder, gather_links(packed, len(corpus), *cells.T), corpus, made)
+        for part in parts:
+            part.unlink()
+    process.wait()
+    return _opened(folder, corpus, made)
 
 
 def file_links(corpus: PreparedCorpus, file: str, folder: Path, process: Process) -> PieceLinks:
@@ -76,24 +86,26 @@ def file_links(corpus: PreparedCorpus, file: str, folder: Path, process: Process
     if process.first and open_links(folder, corpus, made) is None:
         save_links(folder, links_from_file(file, corpus), corpus, made)
     process.wait()
+    return _opened(folder, corpus, made)
+
+
+def _opened(folder: Path, corpus: PreparedCorpus, made: dict[str, Any]) -> PieceLinks:
     links = open_links(folder, corpus, made)
     assert links is not None
     return links
 
 
-def align_rows(
-    packed: PackedRows, extract: Extraction, device: torch.device, progress: Progress
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The links of packed rows: of each its row, its source place and its target place. Three times (links,)"""
+def align_rows(packed: PackedRows, extract: Extraction, process: Process, progress: Progress) -> np.ndarray:
+    """The links of this process's share of packed rows: row, source place, target place. (links, 3)"""
+    device = process.device
     rows = ResidentRows(packed, device)
     batch = 288 if device.type == "cuda" else 16
-    found: list[Tensor] = []
-    progress.phase("aligning the corpus", len(packed), "rows")
-    for first in range(0, len(packed), batch):
-        chosen = torch.arange(first, min(first + batch, len(packed)), device=device)
-        cells = extract(rows.pair(chosen)).nonzero()
-        cells[:, 0] += first
-        found.append(cells.int())
+    share = range(process.rank * len(packed) // process.world, (process.rank + 1) * len(packed) // process.world)
+    found = [torch.zeros(0, 3, dtype=torch.int32, device=device)]
+    progress.phase("aligning the corpus", len(share), "rows")
+    for first in range(share.start, share.stop, batch):
+        chosen = torch.arange(first, min(first + batch, share.stop), device=device)
+        cells = extract(rows.pair(chosen)).nonzero()  # (links, 3): row, target, source
+        found.append((cells[:, [0, 2, 1]] + torch.tensor([first, 0, 0], device=device)).int())
         progress.advance(len(chosen))
-    row, target, source = torch.cat(found).cpu().numpy().astype(np.int64).T
-    return row, source, target
+    return torch.cat(found).cpu().numpy().astype(np.int64)
