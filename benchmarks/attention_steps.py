@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def measure(
     return score_system(system, gold, "one direction", attend, BOTH_WAYS)
 
 
-def draw(curves: dict[str, dict[int, float]], path: Path) -> None:
+def draw(curves: Mapping[str, Mapping[float, float]], path: Path, over: str = "steps of gradient descent") -> None:
+    """A line for each system: AER at some places."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -42,7 +44,7 @@ def draw(curves: dict[str, dict[int, float]], path: Path) -> None:
     figure, axes = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
     for name, points in curves.items():
         axes.plot(list(points), list(points.values()), marker=".", label=name)
-    axes.set_xlabel("steps of gradient descent")
+    axes.set_xlabel(over)
     axes.set_ylabel("AER")
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
@@ -67,7 +69,7 @@ def main() -> None:
     gold = Gold.read(GoldConfig(arguments.source, arguments.target, arguments.gold, arguments.gold_base))
     settings = [(False, contiguity, system.optimisation.step_size) for contiguity in (0.0, 1.0)]
     settings += [(True, contiguity, system.bidirectional.step_size) for contiguity in arguments.contiguity]
-    curves: dict[str, dict[int, float]] = defaultdict(dict)
+    curves: dict[str, dict[float, float]] = defaultdict(dict)
     for two_ways, contiguity, step_size in settings:
         name = f"{'both directions' if two_ways else 'one direction'}, λ = {contiguity:g}, step {step_size:g}"
         for steps in range(arguments.steps + 1):
