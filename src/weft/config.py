@@ -90,6 +90,9 @@ class PrepareConfig:
     """Leave out pairs with more words than this on either side (0: keep all)."""
     ratio: float = 0.0
     """Leave out pairs with more than this many words on one side for each on the other (0: keep all)."""
+    contract_french: Literal["no", "source", "target"] = "no"
+    """The side that is French with all elisions and contractions taken apart (`de le`, `le énergie`): half of its
+    training sentences are written as people write them."""
     drop_duplicates: bool = False
     """Keep only the first of several equal pairs."""
     hold_out: int = 0

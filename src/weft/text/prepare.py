@@ -28,6 +28,7 @@ from weft.config import PrepareConfig, to_dict
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
 from weft.text.corpus import Block, Corpus
+from weft.text.french import as_usual_or_not
 from weft.text.parallel import map_in_order, processes
 from weft.text.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, checksum_of, open_prepared, read_manifest
 from weft.text.subwords import Subwords
@@ -196,13 +197,22 @@ def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str
 # -- learn and encode --------------------------------------------------------------------------------------------------
 
 
+def _sides(line: bytes, config: PrepareConfig) -> list[str]:
+    """Both sentences of a spooled line, spelled as training is to see them."""
+    sides = line.decode().rstrip("\n").split("\t")
+    if config.contract_french != "no":
+        side = SIDES.index(config.contract_french)
+        sides[side] = as_usual_or_not(sides[side])
+    return sides
+
+
 def _learn(spool: Path, keep: np.ndarray, config: PrepareConfig, progress: Progress) -> Subwords:
     normalise = functools.cache(normaliser(config.text))
 
     def sentences() -> Iterator[str]:
         for line, kept in zip(_spooled(spool), keep, strict=True):
             if kept:
-                for side in line.decode().rstrip("\n").split("\t"):
+                for side in _sides(line, config):
                     yield " ".join(map(normalise, side.split(" ")))
             progress.advance(1)
 
@@ -249,7 +259,7 @@ def _encode_block(
     ids: tuple[list[int], list[int]] = ([], [])
     lengths: tuple[list[int], list[int]] = ([], [])
     for line in lines:
-        for side, sentence in enumerate(line.decode().rstrip("\n").split("\t")):
+        for side, sentence in enumerate(_sides(line, config)):
             before = len(ids[side])
             for word in sentence.split(" "):
                 ids[side].extend(pieces_of_word(word))
