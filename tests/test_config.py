@@ -73,6 +73,7 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         ('run = "r"', ["alignment.kernel=6"], "kernel must be at most 5"),
         ('run = "r"', ["guided.heads=3"], "guided.heads must divide the width of 256, but is 3"),
         ('run = "r"', ["alignment.training.clip=0"], "clip must be above 0"),
+        ('run = "r"', ["gold.links=gold.txt"], "gold is three files: source, target and links"),
         ('run = "r"', ["guided.threshold=1.5"], "threshold must be at least 0 and below 1"),
         ('run = "r"', ["training.updates"], "expected a setting such as"),
         ('run = "r"', ["run.x=1"], "run is no table"),

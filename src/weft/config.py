@@ -297,6 +297,11 @@ class GoldConfig:
     base: Literal[0, 1] = 1
     """The number of the first word in the file of links."""
 
+    def __post_init__(self) -> None:
+        named = [bool(name) for name in (self.source, self.target, self.links)]
+        if any(named) and not all(named):
+            raise WeftError("gold is three files: source, target and links")
+
 
 @dataclass(frozen=True)
 class Recipe:

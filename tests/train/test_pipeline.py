@@ -122,7 +122,7 @@ def weft(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[
 def test_align_answers_every_line(demo: Path, gold: Gold, tmp_path: Path) -> None:
     lines = [f"{' '.join(source)}\t{' '.join(target)}\n".encode() for source, target in gold.pairs]
     lines[3:3] = [b"\t\n", b"only one side\n", b"\xff\t\xff\n", b"dog " * 1500 + b"\tkuno-la\n"]
-    result = weft("align", demo / "run" / "model", stdin=b"".join(lines))
+    result = weft("align", "--model", demo / "run" / "model", stdin=b"".join(lines))
     found = result.stdout.decode().split("\n")
     assert result.returncode == 0 and len(found) == len(lines) + 1
     assert found[3:7] == [""] * 4
@@ -132,9 +132,9 @@ def test_align_answers_every_line(demo: Path, gold: Gold, tmp_path: Path) -> Non
     links = [line.sure for line in read_links(str(tmp_path / "links"))]
     assert score(links, gold.links).aer < 0.05
 
-    strict = weft("align", demo / "run" / "model", "--strict", stdin=b"".join(lines))
+    strict = weft("align", "--model", demo / "run" / "model", "--strict", stdin=b"".join(lines))
     assert strict.returncode == 1 and strict.stderr.decode().startswith("weft: stdin:5: expected two columns")
-    other = weft("align", demo / "run" / "forward" / "model", stdin=b"a\tb\n")
+    other = weft("align", "--model", demo / "run" / "forward" / "model", stdin=b"a\tb\n")
     assert other.returncode == 1 and b"not of the format 'weft alignment system 1'" in other.stderr
 
 
@@ -148,13 +148,19 @@ def test_the_small_aligner_needs_no_torch(demo: Path, gold: Gold, tmp_path: Path
         "sys.argv = ['weft', *sys.argv[1:]]; from weft.apps.cli import main; main()"
     )
     text = "".join(f"{' '.join(source)}\t{' '.join(target)}\n" for source, target in gold.pairs)
-    command = [sys.executable, "-c", code, "align", str(demo / "run" / "aligner")]
+    command = [sys.executable, "-c", code, "align", "--model", str(demo / "run" / "aligner")]
     result = subprocess.run(command, input=text, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     (tmp_path / "links").write_text(result.stdout)
     links = [line.sure for line in read_links(str(tmp_path / "links"))]
     assert score(links, gold.links).aer < 0.05
-    refused = weft("align", demo / "run" / "aligner", "--method", "guided", stdin=b"a\tb\n")
+    reversed_text = "".join(f"{' '.join(target)}\t{' '.join(source)}\n" for source, target in gold.pairs)
+    turned = weft("align", "--model", demo / "run" / "aligner", "--reverse", stdin=reversed_text.encode())
+    (tmp_path / "turned").write_bytes(turned.stdout)
+    assert links == [
+        frozenset((source, target) for target, source in line.sure) for line in read_links(str(tmp_path / "turned"))
+    ]
+    refused = weft("align", "--model", demo / "run" / "aligner", "--method", "guided", stdin=b"a\tb\n")
     assert refused.returncode == 1 and b"a small aligner has one method" in refused.stderr
 
 

@@ -32,12 +32,19 @@ class AnyAligner(Protocol):
 
 
 def align_file(
-    model: Path, file: str, method: Method | None, merge: Merge | None, threshold: float | None, strict: bool
+    model: Path,
+    file: str,
+    reverse: bool,
+    method: Method | None,
+    merge: Merge | None,
+    threshold: float | None,
+    strict: bool,
 ) -> None:
     """Print the links of a file of sentence pairs, in its order."""
     aligner = _load(model, method, merge, threshold)
-    for links in aligner.align(_pairs(aligner.subwords, file, strict)):
-        sys.stdout.write(f"{format_links(links)}\n")
+    for links in aligner.align(_pairs(aligner.subwords, file, reverse, strict)):
+        shown = ((target, source) for source, target in links) if reverse else links
+        sys.stdout.write(f"{format_links(shown)}\n")
 
 
 def _load(model: Path, method: Method | None, merge: Merge | None, threshold: float | None) -> AnyAligner:
@@ -62,12 +69,12 @@ def _load(model: Path, method: Method | None, merge: Merge | None, threshold: fl
     return SystemAligner(system, method, merge or _BEST_MERGE[method], threshold)
 
 
-def _pairs(subwords: Subwords, file: str, strict: bool) -> Iterator[WordPair]:
+def _pairs(subwords: Subwords, file: str, reverse: bool, strict: bool) -> Iterator[WordPair]:
     """The words of all pairs; a bad line is an empty pair and a warning, so that no line is lost."""
     for block in Corpus(files=(file,)).blocks():
         for index in range(len(block.source)):
             try:
-                yield _words(subwords, block, index)
+                yield _words(subwords, block, index, reverse)
             except BadLine as bad:
                 problem = f"{bad.file}:{bad.line}: {bad.problem}"
                 if strict:
@@ -76,9 +83,11 @@ def _pairs(subwords: Subwords, file: str, strict: bool) -> Iterator[WordPair]:
                 yield [], []
 
 
-def _words(subwords: Subwords, block: Block, index: int) -> WordPair:
+def _words(subwords: Subwords, block: Block, index: int, reverse: bool) -> WordPair:
     text = subwords.text
     source, target = block.pair(index)
+    if reverse:
+        source, target = target, source
     pair = (
         split_words(source, text.tokenisation, text.source_language),
         split_words(target, text.tokenisation, text.target_language),

@@ -87,10 +87,11 @@ def translate(
 
 
 def align(
-    model: Annotated[Path, tyro.conf.Positional],
     file: Annotated[str, tyro.conf.Positional] = "-",
     /,
     *,
+    model: Path,
+    reverse: bool = False,
     method: Method | None = None,
     merge: Merge | None = None,
     threshold: float | None = None,
@@ -99,16 +100,17 @@ def align(
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
     Args:
-        model: Model folder of a trained aligner, such as run/model.
         file: TSV or `source ||| target`; plain, .gz, .xz or .zst; - is stdin.
-        method: How to align (default: the best that the model has).
-        merge: How to make one set of links of both directions (default: what suits the method).
+        model: Model folder: a small aligner, such as run/aligner, or a whole system, such as run/model.
+        reverse: The text has the model's target language first; the links, too.
+        method: How a whole system aligns (default: the best that it has).
+        merge: How it makes one set of links of both directions (default: what suits the method).
         threshold: For --merge mean and geometric: how high the mean of both directions must be.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
     """
     from weft.apps.align import align_file
 
-    align_file(model, file, method, merge, threshold, strict)
+    align_file(model, file, reverse, method, merge, threshold, strict)
 
 
 def symmetrize(

@@ -80,7 +80,7 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     draw(picture, drawn)
     print(f"\nEvery stage, with its attention: {drawn}")
     pair = "the old king reads a letter . ||| regu-la vetu skribun-un legas ."
-    print(f"Now try:  echo '{pair}' | weft align {made['aligner']}")
+    print(f"Now try:  echo '{pair}' | weft align --model {made['aligner']}")
 
 
 def _write_text(folder: Path, pairs: int) -> None:

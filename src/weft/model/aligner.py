@@ -49,29 +49,36 @@ def align(
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
     for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
         pair = _rows(batch, system.device)
-        attention = attend(pair)
-        ways = [_word_links(_piece_links(attention, pair, way, threshold), batch) for way in ("forward", "backward")]
+        merged = _Merged(attend(pair), pair, batch, threshold)
         for merge in merges:
-            if merge in ("forward", "backward"):
-                links = ways[merge == "backward"]
-            elif merge in ("best-cells", "mean", "geometric"):
-                links = _word_links(_piece_links(attention, pair, merge, threshold), batch)
-            else:
-                links = [symmetrize(forward, backward, merge) for forward, backward in zip(*ways, strict=True)]
-            for encoded, one in zip(batch, links, strict=True):
-                found[merge][encoded.number] = one
+            for encoded, links in zip(batch, merged.links(merge), strict=True):
+                found[merge][encoded.number] = links
     return found
 
 
-def _piece_links(attention: Attention, pair: PairRows, merge: str, threshold: float) -> Tensor:
-    """Links between pieces. (batch, target, source)"""
-    if merge == "forward":
-        return best_source_links(attention.forward, pair.target, pair.source)
-    if merge == "backward":
-        return best_source_links(attention.backward.mT, pair.source, pair.target).mT
-    if merge == "best-cells":
-        return best_cell_links(*attention, pair.target, pair.source)
-    return mean_links(*attention, threshold, pair.target, pair.source, geometric=merge == "geometric")
+class _Merged:
+    """The attention of a batch, and the links that it has when merged in one way or another."""
+
+    def __init__(self, attention: Attention, pair: PairRows, batch: list[EncodedPair], threshold: float) -> None:
+        self._attention, self._pair, self._batch, self._threshold = attention, pair, batch, threshold
+
+    def links(self, merge: Merge) -> list[Links]:
+        """Links between words."""
+        if merge in ("forward", "backward", "best-cells", "mean", "geometric"):
+            return _word_links(self._cells(merge), self._batch)
+        ways = zip(self.links("forward"), self.links("backward"), strict=True)
+        return [symmetrize(forward, backward, merge) for forward, backward in ways]
+
+    def _cells(self, merge: Merge) -> Tensor:
+        """Links between pieces. (batch, target, source)"""
+        attention, target, source = self._attention, self._pair.target, self._pair.source
+        if merge == "forward":
+            return best_source_links(attention.forward, target, source)
+        if merge == "backward":
+            return best_source_links(attention.backward.mT, source, target).mT
+        if merge == "best-cells":
+            return best_cell_links(*attention, target, source)
+        return mean_links(*attention, self._threshold, target, source, geometric=merge == "geometric")
 
 
 def _word_links(cells: Tensor, batch: list[EncodedPair]) -> list[Links]:

@@ -40,7 +40,7 @@ class SideEncoder(nn.Module):
     def start_from(self, model: TranslationModel) -> None:
         """Take over embeddings and the first layers of a model that reads this side."""
         self.embedding.load_state_dict(model.embedding.state_dict())
-        for own, other in zip(self.layers, model.encoder, strict=False):
+        for own, other in zip(self.layers, model.encoder, strict=False):  # the first of the model's
             own.load_state_dict(other.state_dict())
 
     def forward(self, rows: Rows) -> Tensor:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from weft.config import ScorerConfig
+from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem
@@ -70,6 +71,8 @@ def train_scorer(
     """A trained scorer; ``origin`` identifies its teacher."""
     torch.manual_seed(config.training.seed)
     model = teacher.ways["forward"].translation
+    if config.layers > (most := model.config.encoder_layers):
+        raise WeftError(f"scorer.layers is {config.layers}, but the translation models have {most} to start from")
     scorer = Scorer(model.config, len(model.table), config.layers)
     scorer.source.start_from(model)
     scorer.target.start_from(teacher.ways["backward"].translation)
