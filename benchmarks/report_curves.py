@@ -1,7 +1,7 @@
 """AER over something, from the reports of several runs, or over the checkpoints of one training of alignment layers.
 
-    python benchmarks/report_curves.py 1250=runs/a 2500=runs/b 10000=runs/c --over "updates of translation" -o curve.png
-    python benchmarks/report_curves.py --checkpoints runs/a --source dev.src --target dev.tgt --gold dev.gold -o curve.png
+    python benchmarks/report_curves.py 1250=runs/a 2500=runs/b 10000=runs/c --over "updates of translation" -o out.png
+    python benchmarks/report_curves.py --checkpoints runs/a --source dev.src --target dev.tgt --gold dev.gold -o out.png
 
 The first form reads report.json of each run. The second scores every checkpoint that is left of the stage align
 (``alignment.training.average = 10`` keeps ten). Both print a JSON line for each score and draw a line for each system.
