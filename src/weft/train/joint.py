@@ -21,6 +21,7 @@ from weft.model.translation import TranslationModel
 from weft.progress import Progress
 from weft.text.batches import PackedRows, RowOrder
 from weft.text.piece_links import PieceLinks
+from weft.text.subwords import PAD
 from weft.train.checkpoint import binding_settings, load_weights, save_weights
 from weft.train.distributed import Process
 from weft.train.guide import RowLinks
@@ -50,18 +51,20 @@ class JointTask(TranslationTask):
 
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
-        translation, tokens, plain = super().sums(rows).unbind()
         with self._precision:
-            logits = head_logits(self.module, pair, self._layer)
+            memory = self.module.encode(pair.source)
+            states = self.module.decode(pair.target, memory, pair.source)
+            logits = head_logits(self.module, memory, pair, self._layer)
+        words = self.word_loss(states, pair.target.ids)
         links = self._links.mask(rows)
         wanted = links if self._direction == "forward" else links.mT
         alignment = guided_loss(logits, pair.cells(), wanted, pair.target, pair.source)
-        return torch.stack([translation + self._weight * alignment, tokens, plain, alignment.detach()])
+        tokens = (pair.target.ids != PAD).sum().float()
+        return torch.stack([words.smoothed + self._weight * alignment, tokens, words.plain, alignment.detach()])
 
 
-def head_logits(model: TranslationModel, pair: PairRows, layer: int) -> Tensor:
+def head_logits(model: TranslationModel, memory: Tensor, pair: PairRows, layer: int) -> Tensor:
     """The logits of the head that aligns; the decoder sees the whole target sentence. (batch, target, source)"""
-    memory = model.encode(pair.source)
     return model.cross_logits(pair.target, memory, pair.source, layer, causal=False)[:, 0]
 
 
@@ -72,7 +75,7 @@ def joint_attention(models: dict[Direction, TranslationModel], layer: int, pair:
     for direction in DIRECTIONS:
         seen = pair.seen(direction)
         with half_precision(models[direction].table.device):
-            logits = head_logits(models[direction], seen, layer)
+            logits = head_logits(models[direction], models[direction].encode(seen.source), seen, layer)
         found.append(masked_softmax(logits, seen.cells(), 2))
     return Attention(found[0], found[1].mT)
 

@@ -12,7 +12,6 @@ from torch import Tensor
 from weft.config import Direction, ModelConfig, TrainingConfig
 from weft.model.folder import save_translation
 from weft.model.losses import WordLoss, linear_word_loss
-from weft.model.system import PairRows
 from weft.model.translation import TranslationModel
 from weft.progress import Progress
 from weft.text.batches import PackedRows, RowOrder, pack
@@ -42,15 +41,16 @@ class TranslationTask:
     def begin(self, fraction: float) -> None:
         """Nothing changes while training goes on."""
 
-    def word_loss(self, pair: PairRows) -> WordLoss:
-        with self._precision:
-            states = self.module(pair.source, pair.target).to(self._dtype)
-        labels = pair.target.ids.flatten()
-        return linear_word_loss(states.flatten(0, 1), self.module.table, labels, self.smoothing)
+    def word_loss(self, states: Tensor, labels: Tensor) -> WordLoss:
+        """Of decoder states (batch, target, width) that are to predict ``labels`` (batch, target)."""
+        states = states.to(self._dtype).flatten(0, 1)
+        return linear_word_loss(states, self.module.table, labels.flatten(), self.smoothing)
 
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
-        loss = self.word_loss(pair)
+        with self._precision:
+            states = self.module(pair.source, pair.target)
+        loss = self.word_loss(states, pair.target.ids)
         return torch.stack([loss.smoothed, (pair.target.ids != PAD).sum().float(), loss.plain])
 
     def watch(self, report: dict[str, float], fraction: float) -> None:
