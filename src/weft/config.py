@@ -20,21 +20,6 @@ from weft.errors import WeftError
 Direction = Literal["forward", "backward"]
 Stage = Literal["translate", "align", "guide", "distil", "joint"]
 Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
-Merge = Literal[
-    "forward",
-    "backward",
-    "best-cells",
-    "mean",
-    "geometric",
-    "intersection",
-    "union",
-    "grow-diag",
-    "grow-diag-final",
-    "grow-diag-final-and",
-    "lilt-grow-diag",
-    "lilt-grow-diag-final",
-]
-"""The best cells of one direction or of both, cells with a high mean, or a symmetrisation of both directions."""
 ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide", "distil"), ("translate", "joint"))
 Symmetrisation = Literal[
     "intersection",
@@ -45,6 +30,8 @@ Symmetrisation = Literal[
     "lilt-grow-diag",
     "lilt-grow-diag-final",
 ]
+Merge = Literal["forward", "backward", "best-cells", "mean", "geometric"] | Symmetrisation
+"""The best cells of one direction or of both, cells with a high mean, or a symmetrisation of both directions."""
 
 
 def _at_least(config: Any, least: int, *names: str) -> None:
