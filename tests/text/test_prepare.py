@@ -282,7 +282,7 @@ def test_a_damaged_manifest_is_an_error(content: str, text_file: Path, tmp_path:
     folder = tmp_path / "corpus"
     prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
     (folder / "manifest.json").write_text(content, encoding="utf-8")
-    with pytest.raises(WeftError, match=r"manifest\.json: .*run weft prepare again"):
+    with pytest.raises(WeftError, match=r"manifest\.json: .*make it with weft prepare"):
         open_prepared(folder)
 
 

@@ -12,13 +12,13 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
 
 from weft.config import TextConfig, from_dict
 from weft.errors import WeftError
+from weft.text.described import read_description
 from weft.text.links import Links
 from weft.text.pairs import EncodedPair, WordPair, encode_pairs
 from weft.text.subwords import END, PAD, Subwords
@@ -34,7 +34,7 @@ class Aligner:
 
     def __init__(self, folder: Path, threads: int = 0) -> None:
         """``threads``: 0 for as many as there are cores."""
-        config = _read_config(folder)
+        config = read_description(folder / "config.json", FORMAT, "model folder")
         where = f"{folder / 'config.json'}: text"
         self.subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], where))
         self.threshold = float(config["threshold"])
@@ -81,19 +81,6 @@ def is_small_aligner(folder: Path) -> bool:
         return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _read_config(folder: Path) -> dict[str, Any]:
-    path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WeftError(f"{folder}: not a model folder (no config.json)") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise WeftError(f"{path}: damaged") from None
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        raise WeftError(f"{path}: not of the format '{FORMAT}'")
-    return config
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:

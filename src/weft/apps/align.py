@@ -10,7 +10,7 @@ from typing import Protocol
 from weft.align.aligner import Aligner, is_small_aligner
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
-from weft.progress import say
+from weft.progress import Progress
 from weft.text.corpus import Block, Corpus
 from weft.text.links import Links, format_links
 from weft.text.pairs import MOST_PIECES, WordPair
@@ -42,9 +42,10 @@ def align_file(
 ) -> None:
     """Print the links of a file of sentence pairs, in its order."""
     aligner = _load(model, method, merge, threshold)
-    for links in aligner.align(_pairs(aligner.subwords, file, reverse, strict)):
-        shown = ((target, source) for source, target in links) if reverse else links
-        sys.stdout.write(f"{format_links(shown)}\n")
+    with Progress(visible=not sys.stdout.isatty()) as progress:
+        for links in aligner.align(_pairs(aligner.subwords, file, reverse, strict, progress)):
+            shown = ((target, source) for source, target in links) if reverse else links
+            sys.stdout.write(f"{format_links(shown)}\n")
 
 
 def _load(model: Path, method: Method | None, merge: Merge | None, threshold: float | None) -> AnyAligner:
@@ -69,9 +70,11 @@ def _load(model: Path, method: Method | None, merge: Merge | None, threshold: fl
     return SystemAligner(system, method, merge or _BEST_MERGE[method], threshold)
 
 
-def _pairs(subwords: Subwords, file: str, reverse: bool, strict: bool) -> Iterator[WordPair]:
+def _pairs(subwords: Subwords, file: str, reverse: bool, strict: bool, progress: Progress) -> Iterator[WordPair]:
     """The words of all pairs; a bad line is an empty pair and a warning, so that no line is lost."""
-    for block in Corpus(files=(file,)).blocks():
+    corpus = Corpus(files=(file,))
+    progress.phase("aligning", corpus.size(), "B")
+    for block in corpus.blocks():
         for index in range(len(block.source)):
             try:
                 yield _words(subwords, block, index, reverse)
@@ -79,8 +82,9 @@ def _pairs(subwords: Subwords, file: str, reverse: bool, strict: bool) -> Iterat
                 problem = f"{bad.file}:{bad.line}: {bad.problem}"
                 if strict:
                     raise WeftError(problem) from None
-                say(f"weft: {problem}; its links are an empty line")
+                progress.say(f"weft: {problem}; its links are an empty line")
                 yield [], []
+        progress.advance(block.bytes_read)
 
 
 def _words(subwords: Subwords, block: Block, index: int, reverse: bool) -> WordPair:

@@ -17,6 +17,7 @@ from torch import Tensor
 from weft.config import Direction, ModelConfig, TextConfig, from_dict, to_dict
 from weft.errors import WeftError
 from weft.model.translation import TranslationModel
+from weft.text.described import read_description
 from weft.text.subwords import Subwords
 
 TRANSLATION = "weft translation model 1"
@@ -62,14 +63,7 @@ def write_files(
 def read_folder(folder: Path, form: str) -> Content:
     """Read a folder of the given format; weights in full precision."""
     path = folder / "config.json"
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WeftError(f"{folder}: not a model folder (no config.json)") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise WeftError(f"{path}: damaged") from None
-    if not isinstance(config, dict) or config.get("format") != form:
-        raise WeftError(f"{path}: not of the format '{form}'")
+    config = read_description(path, form, "model folder")
     subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text"))
     weights_path = folder / "model.safetensors"
     try:

@@ -20,6 +20,7 @@ import numpy as np
 
 from weft.config import PrepareConfig, from_dict
 from weft.errors import WeftError
+from weft.text.described import read_description
 from weft.text.subwords import Subwords
 
 FORMAT = "weft prepared corpus 1"
@@ -72,16 +73,7 @@ class PreparedCorpus:
 
 def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a complete folder."""
-    path = folder / MANIFEST
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise WeftError(f"{folder}: not a prepared corpus (no {MANIFEST}); make one with weft prepare") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise WeftError(f"{path}: damaged; run weft prepare again") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise WeftError(f"{path}: not of the format '{FORMAT}'; run weft prepare again")
-    return manifest
+    return read_description(folder / MANIFEST, FORMAT, "prepared corpus", "; make it with weft prepare")
 
 
 def open_prepared(folder: Path, verify: bool = False) -> PreparedCorpus:

@@ -75,8 +75,8 @@ def _forget(run: Path) -> None:
     """Remove what training has made; the prepared corpus stays."""
     stages = ("forward", "backward", "align", "align-restart-*", "links-*", "guide-*", "distil", "joint")
     for pattern in (*stages, "model", "aligner"):
-        for folder in run.glob(pattern):
-            shutil.rmtree(folder)
+        for path in run.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()  # links that a kill has left half made are files
 
 
 def _prepared(recipe: Recipe, run: Path, process: Process) -> PreparedCorpus:
