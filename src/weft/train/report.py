@@ -24,7 +24,7 @@ from weft.text.words import split_spaces
 from weft.train.resident import ResidentRows
 
 _SAMPLE_ROWS = 64
-BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag")
+BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag", "lilt-grow-diag")
 MERGES: dict[Method, tuple[Merge, ...]] = {
     "forward-pass": BOTH_WAYS,
     "optimised": BOTH_WAYS,
