@@ -33,7 +33,8 @@ def features_only(system: AlignmentSystem) -> Extraction:
     def extract(pair: PairRows) -> Tensor:
         with half_precision(system.device):
             for direction in DIRECTIONS:
-                system.ways[direction].features(pair.seen(direction))
+                way, seen = system.ways[direction], pair.seen(direction)
+                way.features(seen, way.encode(seen))
         return torch.zeros(1, 1, 1, dtype=torch.bool, device=system.device)
 
     return extract

@@ -60,6 +60,8 @@ class TextConfig:
     """Lower-case every word."""
     compatibility: bool = False
     """Fold compatibility characters (Unicode NFKC): full-width letters, ligatures, superscripts."""
+    plain_punctuation: bool = False
+    """Write all quotation marks, apostrophes and dashes as a keyboard has them: " ' -"""
     sharp_s: bool = False
     """Spell ß as ss, so that the old and the new German spelling meet."""
     strip_diacritics: bool = False
@@ -220,6 +222,8 @@ class GuidedConfig:
     """Of its self-attention over the target sentence."""
     own_word: bool = False
     """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
+    whole_target: bool = False
+    """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
     links: str = ""
     """A file of links of the training text, one line a pair, instead of those of bidirectional optimisation."""
     pairs: int = 0

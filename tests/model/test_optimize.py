@@ -44,7 +44,7 @@ def both_directions(
     target, source = Rows.of(torch.tensor(target_ids)), Rows.of(torch.tensor(source_ids))
     logits, predictors = [], []
     for model, layer, (to, of) in zip(models, layers, ((target, source), (source, target)), strict=True):
-        found, values = layer.logits_and_values(frozen_features(model, of, to))
+        found, values = layer.logits_and_values(frozen_features(model, of, to, model.encode(of)))
         logits.append(found.double().detach())
         predictors.append(Predictor(layer, values.detach(), model.table.detach(), to, of))
     return logits[0], logits[1], same_sentence(target, source), predictors[0], predictors[1]
@@ -114,19 +114,25 @@ def test_layers_have_the_papers_size_and_leave_translation_alone(models: list[Tr
     target, source = Rows.of(torch.tensor(TARGET)), Rows.of(torch.tensor(SOURCE))
     before = model(source, target)
     layer = AlignmentLayer(64, AlignmentConfig()).double()
-    logits, values = layer.logits_and_values(frozen_features(model, source, target))
+    with torch.no_grad():
+        encoded = model.encode(source)
+    logits, values = layer.logits_and_values(frozen_features(model, source, target, encoded))
     layer.predict(masked_softmax(logits, same_sentence(target, source), 2).double(), values).sum().backward()
     assert all(parameter.grad is None for parameter in model.parameters())
     assert torch.equal(model(source, target), before)
 
 
-def test_the_guided_layer_sees_the_whole_target_sentence_and_no_other(models: list[TranslationModel]) -> None:
+@pytest.mark.parametrize("config", [GuidedConfig(own_word=True), GuidedConfig(whole_target=True, heads=8)])
+def test_the_guided_layer_sees_the_whole_target_sentence_and_no_other(
+    models: list[TranslationModel], config: GuidedConfig
+) -> None:
     torch.manual_seed(1)
-    layer = GuidedLayer(64, GuidedConfig(own_word=True)).double().eval()
+    layer = GuidedLayer(64, config).double().eval()
 
     def logits(target_ids: list[list[int]]) -> Tensor:
         target, source = Rows.of(torch.tensor(target_ids)), Rows.of(torch.tensor(SOURCE))
-        features: Features = frozen_features(models[0], source, target)
+        encoded, read = models[0].encode(source), models[1].encode(target)
+        features: Features = frozen_features(models[0], source, target, encoded, read)
         return layer(features, target)
 
     first, changed = logits(TARGET), logits([[5, 6, 20, 1, 8, 9, 1, 0]])

@@ -18,7 +18,7 @@ from weft.text.made_up import sentence_pairs
 from weft.text.subwords import END, PAD, Subwords
 from weft.text.words import normaliser
 
-RULES = ("lowercase", "compatibility", "sharp_s", "strip_diacritics")
+RULES = ("lowercase", "compatibility", "plain_punctuation", "sharp_s", "strip_diacritics")
 CONFIGS = [
     from_dict(TextConfig, dict(zip(RULES, choice, strict=True)), "test")
     for choice in itertools.product((False, True), repeat=len(RULES))

@@ -10,7 +10,9 @@ from weft.config import TextConfig, from_dict
 from weft.text.words import join_words, normaliser, split_spaces, split_words, word_spans
 
 ASCII_SPACES = " \t\n\r\f\v"
-NO_RULES = TextConfig(lowercase=False, compatibility=False, sharp_s=False, strip_diacritics=False)
+NO_RULES = TextConfig(
+    lowercase=False, compatibility=False, plain_punctuation=False, sharp_s=False, strip_diacritics=False
+)
 # What the Moses tokeniser has rules for, beside arbitrary text.
 MOSES_FRAGMENTS = ["...", "..", ".", ",", "'", "'s", '"', "-", "@-@", "&amp;", "Mr.", "3.5", "http://a.b/c", "DOTMULTI"]
 SPACES_AND_CONTROLS = [" ", "\t", "\n", "\x00", "\x01", "\x1c", "\x85", "\xa0", "\u2028", "\u3000"]
@@ -23,6 +25,7 @@ configs = st.builds(
     TextConfig,
     lowercase=st.booleans(),
     compatibility=st.booleans(),
+    plain_punctuation=st.booleans(),
     sharp_s=st.booleans(),
     strip_diacritics=st.booleans(),
 )
@@ -135,6 +138,22 @@ def test_lowercase(word: str, lowercased: str) -> None:
 )
 def test_compatibility(word: str, folded: str) -> None:
     assert normalise(word, compatibility=True) == folded
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"),
+    [
+        ("„", '"'),
+        ("»", '"'),
+        ("l’énergie", "l'énergie"),
+        ("‘s", "'s"),
+        ("1939–1945", "1939-1945"),
+        ("—", "-"),
+        ("'", "'"),
+    ],
+)
+def test_plain_punctuation(word: str, plain: str) -> None:
+    assert normalise(word, plain_punctuation=True) == plain
 
 
 @pytest.mark.parametrize(("word", "spelled"), [("daß", "dass"), ("STRAẞE", "STRASSE"), ("dass", "dass")])

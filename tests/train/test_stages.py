@@ -39,6 +39,7 @@ from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import train_joint
 from weft.train.recipe import overview, run_recipe
+from weft.train.report import BOTH_WAYS
 from weft.train.runlog import read_metrics
 
 PROCESS = Process(0, 1, torch.device("cpu"))
@@ -196,7 +197,7 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
     )
     assert run_recipe(joint)["forward"] == folders["forward"]
     report = (tmp_path / "joint" / "report.md").read_text()
-    assert report.count("| joint |") == 3 and report.count("| attention of layer 1 |") == 3
+    assert report.count("| joint |") == report.count("| attention of layer 1 |") == len(BOTH_WAYS)
 
 
 def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Path) -> None:

@@ -31,18 +31,26 @@ class Features(NamedTuple):
     encoded: Tensor  # (batch, source, width): states of the encoder
     decoded: Tensor  # (batch, target, width): states of the decoder, each about to predict its word
     own: Tensor  # (batch, target, width): embeddings of the target words themselves
+    read: Tensor | None = (
+        None  # (batch, target, width): states of the other direction's encoder, which reads the target
+    )
 
 
 @torch.no_grad()
-def frozen_features(model: TranslationModel, source: Rows, target: Rows) -> Features:
-    """Run the translation model, which must be in inference mode and is not changed by anything here."""
-    encoded = model.encode(source)
+def frozen_features(
+    model: TranslationModel, source: Rows, target: Rows, encoded: Tensor, read: Tensor | None = None
+) -> Features:
+    """Run the decoder of a translation model, which must be in inference mode and is not changed by anything here.
+
+    ``encoded`` are the states of its encoder, ``read`` those of the other direction's.
+    """
     scale = model.config.width**0.5
     return Features(
         words=(model.embedding.words(source.ids) * scale).to(encoded.dtype),
         encoded=encoded,
         decoded=model.decode(target, encoded, source),
         own=(model.embedding.words(target.ids) * scale).to(encoded.dtype),
+        read=read,
     )
 
 
@@ -94,13 +102,15 @@ class GuidedLayer(nn.Module):
     """Attention logits from the whole target sentence: unmasked self-attention over decoder states, then one head.
 
     The decoder state of a word does not know the word itself yet. In the paper it reaches the query only through
-    self-attention over the states behind it; with ``own_word`` its embedding is added to the query.
+    self-attention over the states behind it; with ``own_word`` its embedding is added to the query, with
+    ``whole_target`` the state that the other direction's encoder has for it.
     """
 
     def __init__(self, width: int, config: GuidedConfig) -> None:
         super().__init__()
         self.memory = _Memory(width)
         self.norm_own = nn.LayerNorm(width) if config.own_word else None
+        self.norm_read = nn.LayerNorm(width) if config.whole_target else None
         self.norm_attention = nn.LayerNorm(width)
         self.attention = SelfAttention(width, config.heads)
         self.norm_query = nn.LayerNorm(width)
@@ -118,6 +128,9 @@ class GuidedLayer(nn.Module):
         states = features.decoded
         if self.norm_own is not None:
             states = states + self.norm_own(features.own)
+        if self.norm_read is not None:
+            assert features.read is not None
+            states = states + self.norm_read(features.read)
         whole_sentence = Visible(target.segments, target.segments, causal=False)
         states = states + self.dropout(self.attention(self.norm_attention(states), whole_sentence))
         return attention_logits(self.query(self.norm_query(states)), self.key(self.memory(features)))

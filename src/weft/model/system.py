@@ -82,19 +82,24 @@ class OneWay(nn.Module):
         self.alignment = AlignmentLayer(width, alignment)
         self.guided = GuidedLayer(width, guided) if guided is not None else None
 
-    def features(self, pair: PairRows) -> Features:
-        return frozen_features(self.translation, pair.source, pair.target)
+    @torch.no_grad()
+    def encode(self, pair: PairRows) -> Tensor:
+        """States of the translation model's encoder. (batch, source, width)"""
+        return self.translation.encode(pair.source)
+
+    def features(self, pair: PairRows, encoded: Tensor, read: Tensor | None = None) -> Features:
+        return frozen_features(self.translation, pair.source, pair.target, encoded, read)
 
     def predictor(self, pair: PairRows) -> tuple[Tensor, Predictor]:
         """The alignment layer's logits, unmasked, and what turns attention into predictions."""
-        logits, values = self.alignment.logits_and_values(self.features(pair))
+        logits, values = self.alignment.logits_and_values(self.features(pair, self.encode(pair)))
         return logits, Predictor(self.alignment, values, self.translation.table, pair.target, pair.source)
 
-    def guided_logits(self, pair: PairRows) -> Tensor:
-        """The guided layer's logits, unmasked."""
+    def guided_logits(self, pair: PairRows, encoded: Tensor, read: Tensor) -> Tensor:
+        """The guided layer's logits, unmasked; ``read`` is what the other direction's encoder makes of the target."""
         if self.guided is None:
             raise WeftError("this system has no guided layers; train one with the stage guide")
-        return self.guided(self.features(pair), pair.target)
+        return self.guided(self.features(pair, encoded, read), pair.target)
 
     def plain_attention(self, pair: PairRows, layer: int) -> Tensor:
         """The translation model's own attention: mean over the heads of a decoder layer."""
@@ -192,13 +197,19 @@ class AlignmentSystem:
     @torch.no_grad()
     def guided_attention(self, pair: PairRows) -> Attention:
         """Of the guided layers."""
-        found = []
-        for direction in DIRECTIONS:
-            seen = pair.seen(direction)
-            with half_precision(self.device):
-                logits = self.ways[direction].guided_logits(seen)
-            found.append(masked_softmax(logits, seen.cells(), 2))
-        return Attention(found[0], found[1].mT)
+        with half_precision(self.device):
+            forward, backward = self.guided_logits(pair)
+        cells = pair.cells()
+        return Attention(masked_softmax(forward, cells, 2), masked_softmax(backward.mT, cells, 1))
+
+    def guided_logits(self, pair: PairRows) -> tuple[Tensor, Tensor]:
+        """Of the guided layers, unmasked, each as its model sees the pair: the second is (batch, source, target)."""
+        seen = {way: pair.seen(way) for way in DIRECTIONS}
+        encoded = {way: self.ways[way].encode(seen[way]) for way in DIRECTIONS}
+        return (
+            self.ways["forward"].guided_logits(seen["forward"], encoded["forward"], read=encoded["backward"]),
+            self.ways["backward"].guided_logits(seen["backward"], encoded["backward"], read=encoded["forward"]),
+        )
 
     def save(self, folder: Path, training: dict[str, Any]) -> None:
         shape = self.ways["forward"].translation.config

@@ -19,6 +19,9 @@ Span = tuple[int, int]  # start and end of a word: text[start:end]
 # White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 _SPACES = str.maketrans("\t\n\r\f\v", "     ")
+_PLAIN = str.maketrans(
+    {**dict.fromkeys("‘’‚‛′‹›`´", "'"), **dict.fromkeys("“”„‟″«»", '"'), **dict.fromkeys("‐‑‒–—−", "-")}
+)
 
 
 def split_spaces(text: str) -> list[str]:
@@ -91,6 +94,8 @@ def normaliser(config: TextConfig) -> Callable[[str], str]:
     steps: list[Callable[[str], str]] = []
     if config.compatibility:
         steps.append(lambda word: unicodedata.normalize("NFKC", word))
+    if config.plain_punctuation:
+        steps.append(lambda word: word.translate(_PLAIN))
     if config.lowercase:
         steps.append(str.lower)
     if config.sharp_s:

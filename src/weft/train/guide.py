@@ -60,12 +60,12 @@ class GuidedTask:
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
         links = self._links.mask(rows)
+        with self._precision:
+            guided = self.system.guided_logits(pair)
         losses, attention = [], []
-        for direction in DIRECTIONS:
+        for direction, logits in zip(DIRECTIONS, guided, strict=True):
             seen = pair.seen(direction)
             cells = seen.cells()
-            with self._precision:
-                logits = self.system.ways[direction].guided_logits(seen)
             wanted = links if direction == "forward" else links.mT
             losses.append(guided_loss(logits, cells, wanted, seen.target, seen.source))
             attention.append(masked_softmax(logits, cells, 2))
