@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from weft.config import PrepareConfig, TextConfig, from_dict, to_dict
+from weft.config import PrepareConfig, TextConfig
 from weft.errors import BadLine, WeftError
+from weft.settings import from_dict, to_dict
 from weft.text import corpus as corpus_module
 from weft.text import prepare as prepare_module
 from weft.text.corpus import Corpus

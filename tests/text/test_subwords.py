@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
-from weft.config import TextConfig, from_dict
+from weft.config import TextConfig
 from weft.errors import WeftError
+from weft.settings import from_dict
 from weft.text.made_up import sentence_pairs
 from weft.text.subwords import END, PAD, Subwords
 from weft.text.words import normaliser

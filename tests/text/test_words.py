@@ -6,13 +6,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from weft.config import TextConfig, from_dict
+from weft.config import TextConfig
+from weft.settings import from_dict
 from weft.text.words import join_words, normaliser, split_spaces, split_words, word_spans
 
 ASCII_SPACES = " \t\n\r\f\v"
-NO_RULES = TextConfig(
-    lowercase=False, compatibility=False, plain_punctuation=False, sharp_s=False, strip_diacritics=False
-)
+NO_RULES = TextConfig(lowercase=False)
 # What the Moses tokeniser has rules for, beside arbitrary text.
 MOSES_FRAGMENTS = ["...", "..", ".", ",", "'", "'s", '"', "-", "@-@", "&amp;", "Mr.", "3.5", "http://a.b/c", "DOTMULTI"]
 SPACES_AND_CONTROLS = [" ", "\t", "\n", "\x00", "\x01", "\x1c", "\x85", "\xa0", "\u2028", "\u3000"]

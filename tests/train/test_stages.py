@@ -23,11 +23,11 @@ from weft.config import (
     OptimisationConfig,
     Recipe,
     ScorerConfig,
-    load_recipe,
 )
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.model.translation import TranslationModel
+from weft.settings import load_recipe
 from weft.text.batches import PackedRows, pack
 from weft.text.made_up import examples
 from weft.text.piece_links import PieceLinks

@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
-from weft.config import TextConfig, from_dict
+from weft.config import TextConfig
 from weft.errors import WeftError
+from weft.settings import from_dict
 from weft.text.described import read_description
 from weft.text.links import Links
 from weft.text.pairs import EncodedPair, WordPair, encode_pairs

@@ -57,7 +57,7 @@ def train(
         until: Stop after this stage.
         force: Forget checkpoints and start again.
     """
-    from weft.config import load_recipe
+    from weft.settings import load_recipe
     from weft.train.recipe import run_recipe
 
     for name, folder in run_recipe(load_recipe(recipe, settings).until(until), force).items():

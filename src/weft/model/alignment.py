@@ -31,9 +31,7 @@ class Features(NamedTuple):
     encoded: Tensor  # (batch, source, width): states of the encoder
     decoded: Tensor  # (batch, target, width): states of the decoder, each about to predict its word
     own: Tensor  # (batch, target, width): embeddings of the target words themselves
-    read: Tensor | None = (
-        None  # (batch, target, width): states of the other direction's encoder, which reads the target
-    )
+    read: Tensor | None = None  # (batch, target, width): states of the other direction's encoder, which reads them
 
 
 @torch.no_grad()

@@ -14,9 +14,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from weft.config import Direction, ModelConfig, TextConfig, from_dict, to_dict
+from weft.config import Direction, ModelConfig, TextConfig
 from weft.errors import WeftError
 from weft.model.translation import TranslationModel
+from weft.settings import from_dict, to_dict
 from weft.text.described import read_description
 from weft.text.subwords import Subwords
 

@@ -17,22 +17,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from weft.config import (
-    AlignmentConfig,
-    Direction,
-    GuidedConfig,
-    Method,
-    ModelConfig,
-    OptimisationConfig,
-    from_dict,
-    to_dict,
-)
+from weft.config import AlignmentConfig, Direction, GuidedConfig, Method, ModelConfig, OptimisationConfig
 from weft.errors import WeftError
 from weft.model.alignment import AlignmentLayer, Features, GuidedLayer, frozen_features, masked_softmax, same_sentence
 from weft.model.folder import Content, not_these_weights, read_folder, write_folder
 from weft.model.layers import Rows
 from weft.model.optimize import Predictor, initial_logits, optimise_attention
 from weft.model.translation import TranslationModel
+from weft.settings import from_dict, to_dict
 from weft.text.subwords import Subwords
 
 FORMAT = "weft alignment system 1"

@@ -24,9 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from weft.config import PrepareConfig, to_dict
+from weft.config import PrepareConfig
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
+from weft.settings import to_dict
 from weft.text.corpus import Block, Corpus
 from weft.text.french import as_usual_or_not
 from weft.text.parallel import map_in_order, processes

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from weft.config import PrepareConfig, from_dict
+from weft.config import PrepareConfig
 from weft.errors import WeftError
+from weft.settings import from_dict
 from weft.text.described import read_description
 from weft.text.subwords import Subwords
 

@@ -3,9 +3,9 @@
 import sys
 from pathlib import Path
 
-from weft.config import load_recipe
 from weft.errors import errors_as_lines
 from weft.progress import say
+from weft.settings import load_recipe
 from weft.train.recipe import run_recipe
 
 if __name__ == "__main__":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from weft.config import Recipe, to_dict
+from weft.config import Recipe
 from weft.errors import WeftError
 from weft.progress import say
+from weft.settings import to_dict
 from weft.text.corpus import Corpus
 from weft.text.prepare import prepare, report
 from weft.text.prepared import PreparedCorpus, open_prepared, read_manifest

@@ -7,17 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import (
-    PRESETS,
-    AlignmentConfig,
-    PrepareConfig,
-    Recipe,
-    TrainingConfig,
-    from_dict,
-    load_recipe,
-    to_dict,
-)
+from weft.config import PRESETS, AlignmentConfig, PrepareConfig, Recipe, TrainingConfig
 from weft.errors import WeftError
+from weft.settings import from_dict, load_recipe, to_dict
 
 
 def recipe_file(folder: Path, text: str) -> Path:
