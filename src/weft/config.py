@@ -286,6 +286,22 @@ class GoldConfig:
 
 
 @dataclass(frozen=True)
+class CardConfig:
+    """What the card of the small aligner tells its users, beside what training knows itself."""
+
+    languages: str = ""
+    """Such as "German-English"."""
+    data: str = ""
+    """Sentences about the training text."""
+    licence: str = ""
+    """Of that text."""
+    gold: str = ""
+    """Which sentences the gold links are of."""
+    limits: str = ""
+    """Sentences about what the aligner is not good at."""
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A whole experiment: which text, which model, how long. ``weft train RECIPE.toml`` runs it."""
 
@@ -320,6 +336,7 @@ class Recipe:
     scorer: ScorerConfig = field(default_factory=ScorerConfig)
     joint: JointConfig = field(default_factory=JointConfig)
     gold: GoldConfig = field(default_factory=GoldConfig)
+    card: CardConfig = field(default_factory=CardConfig)
 
     def __post_init__(self) -> None:
         if not self.directions or len(set(self.directions)) < len(self.directions):

@@ -49,6 +49,10 @@ class Score:
     def links(self) -> int:
         return int(self.counts[:, 0].sum())
 
+    def interval(self, resamples: int, seed: int) -> tuple[float, float]:
+        """The middle 95 % of the AER of corpora drawn again."""
+        return interval(resampled_error_rates(self.counts, resamples, seed))
+
 
 def error_rate(counts: np.ndarray) -> np.ndarray:
     """AER from counts (…, 4)."""

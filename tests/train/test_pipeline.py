@@ -164,6 +164,18 @@ def test_the_small_aligner_needs_no_torch(demo: Path, gold: Gold, tmp_path: Path
     assert refused.returncode == 1 and b"a small aligner has one method" in refused.stderr
 
 
+def test_the_small_aligner_has_a_card_and_its_links_can_be_looked_at(demo: Path) -> None:
+    folder = demo / "run" / "aligner"
+    card = weft("models", folder).stdout.decode()
+    assert "AER" in card and "sentences:" in card and "Minutes of training" in card and str(demo) not in card
+    assert str(demo) not in (folder / "config.json").read_text()  # nobody else has these paths
+    pair = b"the old king reads a letter .\tregu-la vetu skribun-un legas .\n"
+    drawn = weft("align", "--model", folder, "--format", "grid", stdin=pair).stdout.decode()
+    assert drawn.count("\u2502") == 5 and drawn.count("\u25cf") >= 5
+    files = [demo / "gold.source", demo / "gold.target"]
+    assert "\u25cf" in weft("show", *files, "--model", folder).stdout.decode()
+
+
 def test_pairs_have_the_same_links_in_any_company(demo: Path, gold: Gold) -> None:
     aligner, one_thread = Aligner(demo / "run" / "aligner", threads=2), Aligner(demo / "run" / "aligner", threads=1)
     together = list(aligner.align(gold.pairs))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from weft.align.aligner import Aligner, is_small_aligner
+from weft.align.shipped import find_model
+from weft.apps.grid import terminal_grid
+from weft.apps.picture import Panel, Picture
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
@@ -17,6 +21,7 @@ from weft.text.pairs import MOST_PIECES, WordPair
 from weft.text.subwords import Subwords
 from weft.text.words import split_words
 
+Form = Literal["pharaoh", "grid"]
 _BEST_MERGE: dict[Method, Merge] = {
     "forward-pass": "grow-diag",
     "optimised": "grow-diag",
@@ -32,8 +37,9 @@ class AnyAligner(Protocol):
 
 
 def align_file(
-    model: Path,
+    model: str,
     file: str,
+    form: Form,
     reverse: bool,
     method: Method | None,
     merge: Merge | None,
@@ -41,11 +47,16 @@ def align_file(
     strict: bool,
 ) -> None:
     """Print the links of a file of sentence pairs, in its order."""
-    aligner = _load(model, method, merge, threshold)
+    aligner = _load(find_model(model), method, merge, threshold)
     with Progress(visible=not sys.stdout.isatty()) as progress:
-        for links in aligner.align(_pairs(aligner.subwords, file, reverse, strict, progress)):
-            shown = ((target, source) for source, target in links) if reverse else links
-            sys.stdout.write(f"{format_links(shown)}\n")
+        given, pairs = itertools.tee(_pairs(aligner.subwords, file, reverse, strict, progress))
+        for (source, target), links in zip(given, aligner.align(pairs), strict=True):
+            if reverse:
+                source, target, links = target, source, frozenset((j, i) for i, j in links)
+            if form == "grid":
+                sys.stdout.write(f"{terminal_grid(Picture(source, target, (Panel('', links),)))}\n\n")
+            else:
+                sys.stdout.write(f"{format_links(links)}\n")
 
 
 def _load(model: Path, method: Method | None, merge: Merge | None, threshold: float | None) -> AnyAligner:

@@ -90,7 +90,8 @@ def align(
     file: Annotated[str, tyro.conf.Positional] = "-",
     /,
     *,
-    model: Path,
+    model: str,
+    format: Literal["pharaoh", "grid"] = "pharaoh",
     reverse: bool = False,
     method: Method | None = None,
     merge: Merge | None = None,
@@ -101,7 +102,9 @@ def align(
 
     Args:
         file: TSV or `source ||| target`; plain, .gz, .xz or .zst; - is stdin.
-        model: Model folder: a small aligner, such as run/aligner, or a whole system, such as run/model.
+        model: A name that `weft models` lists, or a model folder: a small aligner, such as run/aligner, or a whole
+            system, such as run/model.
+        format: Links such as 0-0 1-2 on a line, or each sentence pair as a matrix to look at.
         reverse: The text has the model's target language first; the links, too.
         method: How a whole system aligns (default: the best that it has).
         merge: How it makes one set of links of both directions (default: what suits the method).
@@ -110,7 +113,18 @@ def align(
     """
     from weft.apps.align import align_file
 
-    align_file(model, file, reverse, method, merge, threshold, strict)
+    align_file(model, file, format, reverse, method, merge, threshold, strict)
+
+
+def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
+    """List the aligners that come with weft, or show the card of one.
+
+    Args:
+        name: One of them, or a model folder.
+    """
+    from weft.apps.models import list_models, show_card
+
+    show_card(name) if name else list_models()
 
 
 def symmetrize(
@@ -171,7 +185,7 @@ def show(
     links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[LINKS …]")] = (),
     /,
     *,
-    model: Path | None = None,
+    model: str | None = None,
     line: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N …")] = (1,),
     gold: str | None = None,
     gold_base: Literal[0, 1] = 1,
@@ -184,7 +198,7 @@ def show(
         source: The source sentences, one a line.
         target: The target sentences.
         links: Links counted from zero, such as 0-0 1-2; each file becomes a panel.
-        model: Model folder of a trained aligner: show its attention and its links, too.
+        model: A name that `weft models` lists, or a model folder: show what it makes of the sentences, too.
         line: Lines to show, counted from one.
         gold: Gold links, shown as frames; `3-4` sure and `3p4` possible, or in the format of NAACL 2003.
         gold_base: The number of the first word in the gold file.
@@ -239,6 +253,7 @@ COMMANDS = {
     "train": train,
     "translate": translate,
     "align": align,
+    "models": models,
     "symmetrize": symmetrize,
     "evaluate": evaluate,
     "show": show,

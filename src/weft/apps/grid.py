@@ -23,7 +23,8 @@ def terminal_grid(picture: Picture) -> str:
     header.append("┌" + "─" * (_CELL * len(picture.source)))
     lines: list[str] = []
     for panel in picture.panels:
-        lines.append("".join(letters(panel.title, 60)))
+        if panel.title:
+            lines.append("".join(letters(panel.title, 60)))
         lines += [" " * (margin + 1) + line for line in header]
         cells = picture.cells(panel)
         for target, word in enumerate(rows):

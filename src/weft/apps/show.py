@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from weft.align.aligner import Aligner, is_small_aligner
+from weft.align.shipped import find_model
 from weft.apps.grid import terminal_grid
 from weft.apps.lines import read_text
 from weft.apps.picture import Panel, Picture, draw
@@ -17,7 +20,7 @@ def show_files(
     source: str,
     target: str,
     links: Sequence[str],
-    model: Path | None,
+    model: str | None,
     lines: Sequence[int],
     gold: str | None,
     gold_base: int,
@@ -33,14 +36,25 @@ def show_files(
         raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
     pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
     if model is not None:
-        from weft.apps.attention_picture import with_system
-
-        pictures = with_system(model, pictures)
+        pictures = _with_model(find_model(model), pictures)
     if output is not None:
         draw(pictures[0], output)
     else:
         grids = [f"line {number}\n\n{terminal_grid(picture)}" for number, picture in zip(lines, pictures, strict=True)]
         print("\n\n".join(grids))
+
+
+def _with_model(model: Path, pictures: list[Picture]) -> list[Picture]:
+    """The same pictures, with what a trained aligner makes of the sentence pairs in front."""
+    if not is_small_aligner(model):
+        from weft.apps.attention_picture import with_system
+
+        return with_system(model, pictures)
+    found = Aligner(model).align((picture.source, picture.target) for picture in pictures)
+    return [
+        dataclasses.replace(picture, panels=(Panel(model.name, links), *picture.panels))
+        for picture, links in zip(pictures, found, strict=True)
+    ]
 
 
 def _read_pictures(

@@ -23,6 +23,7 @@ from weft.text.batches import PackedRows, pack
 from weft.text.piece_links import PieceLinks
 from weft.text.prepared import PreparedCorpus, checksum_of
 from weft.train.align import train_alignment
+from weft.train.card import aligner_card
 from weft.train.corpus_links import attention_links, bidirectional_links, corpus_links, file_links, guided_links
 from weft.train.distil import train_scorer
 from weft.train.distributed import Process
@@ -40,6 +41,7 @@ from weft.train.report import (
     score_system,
 )
 from weft.train.resident import ResidentRows
+from weft.train.runlog import environment
 from weft.train.translate import train_translation
 
 _SAMPLE_PAIRS = 2_000  # of training text, to choose a decoder layer with
@@ -148,11 +150,14 @@ class Pipeline:
         rows = torch.arange(min(_SAMPLE_ROWS, len(self._sample)), device=self.process.device)
         text = ResidentRows(self._sample, self.process.device).pair(rows)
         graph = scorer_graph(scorer, measured_ranges(scorer, [text]))
-        config = {"threshold": self.recipe.guided.threshold, "training": to_dict(self.recipe)}
-        save_aligner(folder, graph, self.corpus.subwords, config)
+        save_aligner(folder, graph, self.corpus.subwords, {"threshold": self.recipe.guided.threshold})
         self.made["aligner"] = folder
-        if self.gold:
-            self.lines.append(score_aligner(folder, self.gold))
+        score = (score_aligner(folder, self.gold), self.gold) if self.gold else None
+        if score is not None:
+            self.lines.append(score[0])
+        device = str(environment(self.process.device)["device"])
+        card = aligner_card(self.recipe, self.corpus, device, score)
+        (folder / "README.md").write_text(card, encoding="utf-8")
 
     def joint(self) -> None:
         """The translation models, trained on for translation and alignment (Garg et al., 2019)."""

@@ -23,6 +23,7 @@ from weft.text.pairs import WordPair
 from weft.text.words import split_spaces
 from weft.train.resident import ResidentRows
 
+RESAMPLES, SEED = 1_000, 1  # of the intervals in reports
 _SAMPLE_ROWS = 64
 BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag", "lilt-grow-diag")
 MERGES: dict[Method, tuple[Merge, ...]] = {
@@ -66,6 +67,7 @@ class ReportLine:
     score: Score
 
     def figures(self) -> dict[str, object]:
+        """In percent."""
         one = self.score
         rounded = {name: round(100 * getattr(one, name), 2) for name in ("aer", "precision", "recall")}
         return {"system": self.system, "merge": self.merge, **rounded, "links": one.links}
@@ -124,20 +126,24 @@ def best_attention_layer(system: AlignmentSystem, sample: PackedRows) -> int:
 
 def table(lines: Sequence[ReportLine], gold: Gold) -> str:
     """Scores as a Markdown table."""
-    rows = ["| system | merged by | AER | precision | recall | links |", "|---|---|---|---|---|---|"]
+    rows = ["| system | merged by | AER | 95 % | precision | recall | links |", "|---|---|---|---|---|---|---|"]
     for line in lines:
         one = line.score
+        low, high = one.interval(RESAMPLES, SEED)
         rows.append(
-            f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * one.precision:.1f} "
-            f"| {100 * one.recall:.1f} | {one.links:,} |"
+            f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * low:.1f}–{100 * high:.1f} "
+            f"| {100 * one.precision:.1f} | {100 * one.recall:.1f} | {one.links:,} |"
         )
-    return "\n".join([*rows, "", f"`{signature(len(gold.links), gold.base, 0, 0)}`"])
+    return "\n".join([*rows, "", f"`{signature(len(gold.links), gold.base, RESAMPLES, SEED)}`"])
 
 
 def write_report(folder: Path, lines: Sequence[ReportLine], gold: Gold) -> str:
-    """Leave the table as Markdown and JSON in a folder; the Markdown."""
+    """Leave the table as Markdown and JSON in a folder; the Markdown.
+
+    The JSON also has the counts of each sentence, for intervals and paired tests.
+    """
     shown = table(lines, gold)
     (folder / "report.md").write_text(shown + "\n", encoding="utf-8")
-    figures = [line.figures() for line in lines]
-    (folder / "report.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    figures = ",\n".join(json.dumps(line.figures() | {"counts": line.score.counts.tolist()}) for line in lines)
+    (folder / "report.json").write_text(f"[\n{figures}\n]\n", encoding="utf-8")
     return shown

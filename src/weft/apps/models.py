@@ -1,0 +1,22 @@
+"""``weft models``: the aligners that come with weft."""
+
+from __future__ import annotations
+
+from weft.align.shipped import card, find_model, shipped_models
+
+
+def list_models() -> None:
+    """A line for each shipped model: its name, its size and what its card says first."""
+    for name, folder in shipped_models().items():
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        print(f"{name}  {size / 1e6:4.1f} MB  {_first_paragraph(card(folder))}")
+
+
+def show_card(name: str) -> None:
+    """The whole card of a shipped model or of a model folder."""
+    print(card(find_model(name)).rstrip())
+
+
+def _first_paragraph(text: str) -> str:
+    paragraphs = (paragraph for paragraph in text.split("\n\n") if not paragraph.startswith("#"))
+    return " ".join(next(paragraphs, "").split())
