@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from attention_steps import draw
 from safetensors.torch import load_file
 
+from weft.apps.plot import draw_curves
 from weft.config import GoldConfig, Method
 from weft.model.system import DIRECTIONS, AlignmentSystem
 from weft.train.report import MERGES, Gold, score_system
@@ -28,7 +28,7 @@ def scores_of_runs(runs: list[str]) -> list[dict[str, Any]]:
     scores = []
     for place, _, folder in (run.partition("=") for run in runs):
         report = json.loads((Path(folder) / "report.json").read_text(encoding="utf-8"))
-        scores += [{"place": float(place), **line} for line in report]
+        scores += [{"place": float(place), **line} for line in report["lines"]]
     return scores
 
 
@@ -72,7 +72,7 @@ def main() -> None:
         if line["merge"] not in ("forward", "backward"):
             curves[f"{line['system']}, {line['merge']}"][line["place"]] = line["aer"]
     if arguments.output:
-        draw(curves, arguments.output, arguments.over)
+        draw_curves(curves, arguments.output, arguments.over, "AER")
 
 
 if __name__ == "__main__":

@@ -74,9 +74,19 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
 def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     """Read a TOML recipe. Paths in it are relative to where weft runs.
 
-    The table ``[model]`` sets single fields of the preset. ``overrides`` such as ``training.updates=500`` are put over
-    what the file says.
+    The table ``[model]`` sets single fields of the preset.
     """
+    values = read_toml(path, overrides)
+    preset = values.get("preset", "paper")
+    if preset not in PRESETS:
+        raise WeftError(f"{path}: preset must be one of {', '.join(PRESETS)}, not {preset!r}")
+    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=PRESETS[preset])
+    recipe = from_dict(Recipe, values, str(path))
+    return dataclasses.replace(recipe, model=model)
+
+
+def read_toml(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """What a file says, with ``overrides`` such as ``training.updates=500`` put over it."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -85,12 +95,7 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
         raise WeftError(f"{path}: not a valid TOML file: {error}") from None
     for override in overrides:
         _override(values, override)
-    preset = values.get("preset", "paper")
-    if preset not in PRESETS:
-        raise WeftError(f"{path}: preset must be one of {', '.join(PRESETS)}, not {preset!r}")
-    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=PRESETS[preset])
-    recipe = from_dict(Recipe, values, str(path))
-    return dataclasses.replace(recipe, model=model)
+    return values
 
 
 def _override(values: dict[str, Any], override: str) -> None:

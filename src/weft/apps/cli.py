@@ -227,6 +227,22 @@ def plot(
     plot_losses(runs, output)
 
 
+def experiments(
+    file: Annotated[Path, tyro.conf.Positional] = Path("recipes/reproduction.toml"),
+    settings: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")] = (),
+    /,
+) -> None:
+    """Make the paper's experiments again and write a report; what is finished is not done again.
+
+    Args:
+        file: A TOML file that names language pairs and their recipes.
+        settings: Put over what the file says, such as output=report.
+    """
+    from weft.apps.reproduction import run_experiments
+
+    run_experiments(file, settings)
+
+
 def demo(
     folder: Annotated[Path, tyro.conf.Positional] = Path("weft-demo"),
     /,
@@ -258,6 +274,7 @@ COMMANDS = {
     "evaluate": evaluate,
     "show": show,
     "plot": plot,
+    "experiments": experiments,
     "demo": demo,
 }
 

@@ -70,8 +70,10 @@ def spread_links(links: PieceLinks, packed: PackedRows) -> np.ndarray:
     return spread
 
 
-def save_links(folder: Path, links: PieceLinks, corpus: PreparedCorpus, made: dict[str, Any]) -> None:
-    """Write the folder; ``made`` says how the links came about."""
+def save_links(
+    folder: Path, links: PieceLinks, corpus: PreparedCorpus, made: dict[str, Any], seconds: float = 0.0
+) -> None:
+    """Write the folder; ``made`` says how the links came about, ``seconds`` how long it took."""
     staging = folder.with_name(f"{folder.name}.partial")
     try:
         shutil.rmtree(staging, ignore_errors=True)
@@ -79,7 +81,8 @@ def save_links(folder: Path, links: PieceLinks, corpus: PreparedCorpus, made: di
         links.cells.astype("<u2").tofile(staging / "cells")
         links.offsets.astype("<i8").tofile(staging / "offsets")
         manifest = {"format": FORMAT, "corpus": corpus.checksum, "pairs": len(links), "links": len(links.cells)}
-        (staging / "manifest.json").write_text(json.dumps(manifest | {"made": made}, indent=2) + "\n")
+        described = manifest | {"made": made, "seconds": seconds}
+        (staging / "manifest.json").write_text(json.dumps(described, indent=2) + "\n")
         shutil.rmtree(folder, ignore_errors=True)
         staging.rename(folder)
     except OSError as error:

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from weft.config import Recipe
 from weft.evaluate import signature
 from weft.text.prepared import PreparedCorpus
-from weft.train.report import RESAMPLES, SEED, Gold, ReportLine
-from weft.train.runlog import read_metrics
-
-
-def stage_seconds(recipe: Recipe) -> dict[str, float]:
-    """How long each stage has trained; the two translation models train side by side."""
-    run, translation = Path(recipe.run), Path(recipe.translation or recipe.run)
-    folders = {"translate": [translation / way for way in recipe.directions], "align": [run / "align"]}
-    folders["guide"] = [run / f"guide-{number}" for number in range(1, recipe.guided.rounds + 1)]
-    folders["distil"] = [run / "distil"]
-    logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}
-    seconds = {stage: [log[-1]["seconds"] for log in own if log] for stage, own in logs.items()}
-    return {stage: max(own) if stage == "translate" else sum(own) for stage, own in seconds.items() if own}
+from weft.train.report import RESAMPLES, SEED, Gold, ReportLine, stage_seconds
 
 
 def aligner_card(recipe: Recipe, corpus: PreparedCorpus, device: str, score: tuple[ReportLine, Gold] | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ def corpus_links(
     links = open_links(folder, corpus, made)
     if links is not None:
         return links
+    began = time.perf_counter()
     parts = [folder.with_name(f"{folder.name}.part-{rank}.npy") for rank in range(process.world)]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with Progress(visible=process.first) as progress:
@@ -73,7 +75,7 @@ def corpus_links(
     process.wait()
     if process.first:
         cells = np.concatenate([np.load(part) for part in parts])
-        save_links(folder, gather_links(packed, len(corpus), *cells.T), corpus, made)
+        save_links(folder, gather_links(packed, len(corpus), *cells.T), corpus, made, time.perf_counter() - began)
         for part in parts:
             part.unlink()
     process.wait()

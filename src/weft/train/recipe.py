@@ -41,7 +41,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
         if "joint" in recipe.stages:
             pipeline.joint()
         if process.first and gold is not None and pipeline.lines:
-            say(write_report(run, pipeline.lines, gold))
+            say(write_report(recipe, pipeline.lines, gold, process.device))
         process.wait()
         return pipeline.made
 

@@ -7,21 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from weft.config import GoldConfig, Merge, Method
+from weft.config import GoldConfig, Merge, Method, Recipe
 from weft.errors import WeftError
 from weft.evaluate import Score, score, signature
 from weft.model.aligner import align
 from weft.model.extraction import best_source_links
 from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.settings import to_dict
 from weft.text.batches import PackedRows
 from weft.text.corpus import Corpus
 from weft.text.links import LinkLine, read_gold
 from weft.text.pairs import WordPair
 from weft.text.words import split_spaces
 from weft.train.resident import ResidentRows
+from weft.train.runlog import environment, read_metrics
 
 RESAMPLES, SEED = 1_000, 1  # of the intervals in reports
 _SAMPLE_ROWS = 64
@@ -137,13 +140,41 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
     return "\n".join([*rows, "", f"`{signature(len(gold.links), gold.base, RESAMPLES, SEED)}`"])
 
 
-def write_report(folder: Path, lines: Sequence[ReportLine], gold: Gold) -> str:
-    """Leave the table as Markdown and JSON in a folder; the Markdown.
+def stage_seconds(recipe: Recipe) -> dict[str, float]:
+    """How long each stage took; the two translation models train side by side."""
+    run, translation = Path(recipe.run), Path(recipe.translation or recipe.run)
+    rounds = range(1, recipe.guided.rounds + 1)
+    folders = {
+        "translate": [translation / way for way in recipe.directions],
+        "align": [run / "align"],
+        "guide": [run / f"guide-{number}" for number in rounds],
+        "distil": [run / "distil"],
+        "joint": [run / "joint" / way for way in recipe.directions],
+    }
+    logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}
+    seconds = {stage: [log[-1]["seconds"] for log in own if log] for stage, own in logs.items()}
+    seconds["links"] = [json.loads(path.read_text())["seconds"] for path in run.glob("links-*/manifest.json")]
+    return {stage: max(own) if stage == "translate" else sum(own) for stage, own in seconds.items() if own}
 
-    The JSON also has the counts of each sentence, for intervals and paired tests.
+
+def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
+    """Leave the scores as Markdown and JSON in the folder of a run; the Markdown.
+
+    The JSON also has the counts of each sentence, for intervals and paired tests, the times of all stages and the
+    recipe.
     """
+    folder = Path(recipe.run)
     shown = table(lines, gold)
     (folder / "report.md").write_text(shown + "\n", encoding="utf-8")
-    figures = ",\n".join(json.dumps(line.figures() | {"counts": line.score.counts.tolist()}) for line in lines)
-    (folder / "report.json").write_text(f"[\n{figures}\n]\n", encoding="utf-8")
+    head = {"recipe": to_dict(recipe), "environment": environment(device), "seconds": stage_seconds(recipe)}
+    rows = ",\n".join(json.dumps(line.figures() | {"counts": line.score.counts.tolist()}) for line in lines)
+    (folder / "report.json").write_text(f'{json.dumps(head)[:-1]}, "lines": [\n{rows}\n]}}\n', encoding="utf-8")
     return shown
+
+
+def read_report(folder: Path) -> dict[str, Any] | None:
+    """What ``write_report`` has left, if anything."""
+    try:
+        return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
