@@ -237,6 +237,8 @@ class ScorerConfig:
 
     layers: int = 3
     """Encoder layers for each side, taken from the translation models."""
+    teachers: tuple[str, ...] = ()
+    """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     training: TrainingConfig = field(

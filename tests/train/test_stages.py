@@ -39,7 +39,7 @@ from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import train_joint
 from weft.train.recipe import overview, run_recipe
-from weft.train.report import BOTH_WAYS
+from weft.train.report import BOTH_WAYS, read_report
 from weft.train.runlog import read_metrics
 
 PROCESS = Process(0, 1, torch.device("cpu"))
@@ -141,15 +141,15 @@ def test_guided_layers_learn_their_links(
 
 def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> None:
     config = ScorerConfig(layers=1, training=SHORT)
-    scorer = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
+    scorer = train_scorer([new_system(corpus)], config, packed, tmp_path / "distil", "teacher", PROCESS)
     metrics = read_metrics(tmp_path / "distil" / "metrics.jsonl")
     assert metrics[-1]["doubt"] < metrics[-1]["loss"] < metrics[0]["loss"]
     (tmp_path / "distil" / "weights.safetensors").unlink()
     (tmp_path / "distil" / "checkpoint-00000020.safetensors").unlink()
-    again = train_scorer(new_system(corpus), config, packed, tmp_path / "distil", "teacher", PROCESS)
+    again = train_scorer([new_system(corpus)], config, packed, tmp_path / "distil", "teacher", PROCESS)
     assert equal(again.state_dict(), scorer.state_dict())
     with pytest.raises(WeftError, match=r"scorer\.layers is 2, but the translation models have 1"):
-        train_scorer(new_system(corpus), ScorerConfig(layers=2), packed, tmp_path / "deep", "teacher", PROCESS)
+        train_scorer([new_system(corpus)], ScorerConfig(layers=2), packed, tmp_path / "deep", "teacher", PROCESS)
 
 
 def test_joint_models_learn_both(corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path) -> None:
@@ -198,6 +198,21 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
     assert run_recipe(joint)["forward"] == folders["forward"]
     report = (tmp_path / "joint" / "report.md").read_text()
     assert report.count("| joint |") == report.count("| attention of layer 1 |") == len(BOTH_WAYS)
+
+
+def test_a_scorer_can_have_several_teachers(recipe: Recipe, tmp_path: Path) -> None:
+    folders = run_recipe(dataclasses.replace(recipe, stages=("translate", "align", "guide")))
+    scorer = dataclasses.replace(recipe.scorer, teachers=(str(folders["system"]),))
+    twice = dataclasses.replace(recipe, run=str(tmp_path / "twice"), translation=recipe.run, scorer=scorer)
+    run_recipe(twice)
+    report = read_report(tmp_path / "twice")
+    assert report is not None
+    lines = {(line["system"], line["merge"]): line for line in report["lines"]}
+    for merge in ("forward", "backward", "mean"):  # the other teacher is the same system
+        assert lines["teachers", merge]["counts"] == lines["guided", merge]["counts"]
+    stranger = dataclasses.replace(scorer, teachers=(str(folders["forward"]),))
+    with pytest.raises(WeftError, match="not of the format"):
+        run_recipe(dataclasses.replace(twice, scorer=stranger))
 
 
 def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ over target words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -244,3 +244,9 @@ class AlignmentSystem:
                 raise not_these_weights(folder, error) from None
             way.to(device)
         return system.inference()
+
+
+def mean_guided_attention(systems: Sequence[AlignmentSystem], pair: PairRows) -> Attention:
+    """What several systems with the same subwords say together."""
+    found = [system.guided_attention(pair) for system in systems]
+    return Attention(*(torch.stack(way).mean(0) for way in zip(*found, strict=True)))

@@ -6,6 +6,7 @@ for each batch, so that nothing has to be stored and doubt is handed on as doubt
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
@@ -15,7 +16,7 @@ from weft.config import ScorerConfig
 from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
-from weft.model.system import AlignmentSystem
+from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.text.batches import PackedRows
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
@@ -24,15 +25,20 @@ from weft.train.stage import train_stage
 
 
 class DistilTask:
-    """Give each word the attention that the teacher gives it, in both directions."""
+    """Give each word the attention that the teachers give it on average, in both directions."""
 
     figures = ("forward_loss", "backward_loss", "doubt")
 
     def __init__(
-        self, scorer: Scorer, teacher: AlignmentSystem, rows: PackedRows, config: ScorerConfig, device: torch.device
+        self,
+        scorer: Scorer,
+        teachers: Sequence[AlignmentSystem],
+        rows: PackedRows,
+        config: ScorerConfig,
+        device: torch.device,
     ) -> None:
         self.module = scorer.to(device).train()
-        self._teacher = teacher.inference()
+        self._teachers = [teacher.inference() for teacher in teachers]
         self._rows = ResidentRows(rows, device)
         self._precision = precision(config.training, device)
 
@@ -41,7 +47,7 @@ class DistilTask:
 
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
-        taught = self._teacher.guided_attention(pair)
+        taught = mean_guided_attention(self._teachers, pair)
         with self._precision:
             scores = self.module(pair)
         cells = pair.cells()
@@ -66,21 +72,26 @@ def _cross_entropy(wanted: Tensor, log_attention: Tensor, words: Tensor, dim: in
 
 
 def train_scorer(
-    teacher: AlignmentSystem, config: ScorerConfig, packed: PackedRows, folder: Path, origin: str, process: Process
+    teachers: Sequence[AlignmentSystem],
+    config: ScorerConfig,
+    packed: PackedRows,
+    folder: Path,
+    origin: str,
+    process: Process,
 ) -> Scorer:
-    """A trained scorer; ``origin`` identifies its teacher."""
+    """A trained scorer, begun from the translation models of its first teacher; ``origin`` identifies all of them."""
     torch.manual_seed(config.training.seed)
-    model = teacher.ways["forward"].translation
+    model = teachers[0].ways["forward"].translation
     if config.layers > (most := model.config.encoder_layers):
         raise WeftError(f"scorer.layers is {config.layers}, but the translation models have {most} to start from")
     scorer = Scorer(model.config, len(model.table), config.layers)
     scorer.source.start_from(model)
-    scorer.target.start_from(teacher.ways["backward"].translation)
+    scorer.target.start_from(teachers[0].ways["backward"].translation)
     train_stage(
         "scorer",
         scorer,
         lambda: packed,
-        lambda rows: DistilTask(scorer, teacher, rows, config, process.device),
+        lambda rows: DistilTask(scorer, teachers, rows, config, process.device),
         config.training,
         folder,
         {"origin": origin, **binding_settings(scorer=config)},

@@ -16,7 +16,7 @@ from weft.config import Direction, Recipe
 from weft.errors import WeftError
 from weft.model.folder import load_translation
 from weft.model.scorer import Scorer
-from weft.model.system import AlignmentSystem
+from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.progress import say
 from weft.settings import to_dict
 from weft.text.batches import PackedRows, pack
@@ -135,11 +135,23 @@ class Pipeline:
         config, threshold = self.recipe.scorer, self.recipe.guided.threshold
         packed = self._pack(config.training.row_length, config.training.seed, config.pairs)
         folder = self.run / "distil"
-        scorer = train_scorer(self.system, config, packed, folder, " ".join(self._lineage), self.process)
+        teachers = [self.system, *(self._teacher(Path(name)) for name in config.teachers)]
+        scorer = train_scorer(teachers, config, packed, folder, " ".join(self._lineage), self.process)
+        if self.gold and config.teachers:
+            together = partial(mean_guided_attention, teachers)
+            self.lines += score_system(self.system, self.gold, "teachers", together, MERGES["guided"], threshold)
         if self.gold:
             self.lines += score_system(self.system, self.gold, "scorer", scorer.attention, MERGES["guided"], threshold)
         if self.process.first:
             self._export(scorer, self.run / "aligner")
+
+    def _teacher(self, folder: Path) -> AlignmentSystem:
+        """Another system that the scorer learns from."""
+        other = AlignmentSystem.load(folder, self.process.device)
+        if other.subwords.spellings != self.corpus.subwords.spellings or other.guided is None:
+            raise WeftError(f"{folder}: cannot teach here; it takes guided layers and the subwords of this corpus")
+        self._lineage.append(checksum_of(folder / "model.safetensors")[:16])
+        return other
 
     def _export(self, scorer: Scorer, folder: Path) -> None:
         try:
