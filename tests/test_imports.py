@@ -12,7 +12,7 @@ import pytest
 import weft
 
 PACKAGE = Path(weft.__file__).parent
-LAYERS = ["errors", "progress", "config", "text", "align", "evaluate", "model", "train", "apps"]
+LAYERS = ["errors", "progress", "config", "settings", "text", "align", "evaluate", "model", "train", "apps"]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

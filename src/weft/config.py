@@ -41,12 +41,12 @@ def _shares(config: Any, *names: str) -> None:
 class TextConfig:
     """How a line of text becomes words, and how words are normalised before they are cut into pieces."""
 
-    tokenisation: Literal["spaces", "moses"] = "spaces"
-    """Words are what stands between spaces, or what the Moses tokeniser makes of raw text."""
+    tokenisation: Literal["spaces", "simple", "moses"] = "spaces"
+    """Words are what stands between spaces, or what simple rules or the Moses tokeniser make of raw text."""
     source_language: str = "en"
-    """Language code of the source side; only Moses tokenisation looks at it."""
+    """Language code of the source side; only tokenisation of raw text looks at it."""
     target_language: str = "en"
-    """Language code of the target side; only Moses tokenisation looks at it."""
+    """Language code of the target side; only tokenisation of raw text looks at it."""
     lowercase: bool = True
     """Lower-case every word."""
     compatibility: bool = False

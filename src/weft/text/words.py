@@ -13,8 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from weft.config import TextConfig
-
-Span = tuple[int, int]  # start and end of a word: text[start:end]
+from weft.text.raw_words import Span, raw_word_spans
 
 # White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
@@ -33,6 +32,8 @@ def word_spans(text: str, tokenisation: str, language: str) -> list[Span]:
     """The character span of every word of ``text``."""
     if tokenisation == "moses":
         return _moses_spans(text, language)
+    if tokenisation == "simple":
+        return raw_word_spans(text, language)
     return [match.span() for match in _WORD.finditer(text)]
 
 
@@ -119,6 +120,6 @@ def _strip_diacritics(word: str) -> str:
 
 def join_words(words: list[str], tokenisation: str, language: str) -> str:
     """Words as running text: with spaces between them, or as the Moses detokeniser puts them together."""
-    if tokenisation == "spaces":
+    if tokenisation != "moses":
         return " ".join(words)
     return str(_moses_detokeniser(language)(words))
