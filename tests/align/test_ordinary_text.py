@@ -55,13 +55,13 @@ def test_words_that_belong_together_are_linked(name: str) -> None:
     pairs = [(source.split(), target.split()) for source, target in (line.split("\t") for line in lines)]
     wanted = found = 0
     missed = []
-    for (source, target), links, expected in zip(
+    for (source, target), alignment, expected in zip(
         pairs, Aligner(shipped_models()[name]).align(pairs), BELONG_TOGETHER[name], strict=True
     ):
-        assert all(i < len(source) and j < len(target) for i, j in links)
+        assert (alignment.source.words, alignment.target.words) == (source, target)
         for word, other in expected.items():
             wanted += 1
-            if (source.index(word), target.index(other)) in links:
+            if (source.index(word), target.index(other)) in alignment.links:
                 found += 1
             else:
                 missed.append(f"{word}–{other}")

@@ -21,7 +21,7 @@ def words(text: str, language: str = "en") -> list[str]:
         ("en", "My sister's house (the old one) isn't sold.", "My sister 's house ( the old one ) isn 't sold ."),
         ("en", "“Don’t,” she said...", "“ Don ’t , ” she said ..."),
         ("en", "It cost 1,250.50 at 12:30 in the U.S. market.", "It cost 1,250.50 at 12:30 in the U.S. market ."),
-        ("en", "See https://example.org/a?b=1, or ask me@example.org.", "See https://example.org/a?b=1 , or ask me@example.org ."),
+        ("en", "At https://a.org/b?c=1, or ask me@a.org.", "At https://a.org/b?c=1 , or ask me@a.org ."),
         ("en", "a well-known cherry-picker -- yes", "a well-known cherry-picker -- yes"),
         ("de", "„Wir müssen gehen“, sagte er.", "„ Wir müssen gehen “ , sagte er ."),
         ("fr", "L'énergie d’aujourd'hui, qu'est-ce que c'est ?", "L' énergie d’ aujourd'hui , qu' est-ce que c' est ?"),

@@ -79,7 +79,7 @@ def test_a_model_folder_is_checked(scorer: Scorer, corpus: PreparedCorpus, tmp_p
     save_aligner(folder, scorer_graph(scorer, {}), corpus.subwords, {"threshold": 0.2})
     aligner = Aligner(folder)
     assert aligner.threshold == 0.2 and aligner.subwords.text == corpus.config.text
-    with pytest.raises(WeftError, match=r"sentence pair 2 has a side of 2,000 pieces"):
+    with pytest.raises(WeftError, match=r"sentence pair 2: a sentence of 2,000 pieces"):
         list(aligner.align([(["dog"], ["kuno-la"]), (["."] * 2000, ["."])]))
     for name, message in {
         "model.onnx": "not the graph of this model",

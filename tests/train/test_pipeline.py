@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weft.align.aligner import Aligner
+from weft.align.aligner import Aligner, load
 from weft.apps.demo import demo_recipe
 from weft.config import Merge, Method
 from weft.errors import WeftError
@@ -176,12 +176,32 @@ def test_the_small_aligner_has_a_card_and_its_links_can_be_looked_at(demo: Path)
     assert "\u25cf" in weft("show", *files, "--model", folder).stdout.decode()
 
 
+def test_every_form_of_input_gives_the_same_links(demo: Path, gold: Gold, tmp_path: Path) -> None:
+    folder = demo / "run" / "aligner"
+    files = [demo / "gold.source", demo / "gold.target"]
+    pairs = [(" ".join(source), " ".join(target)) for source, target in gold.pairs]
+    two = weft("align", *files, "--model", folder).stdout
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps({"source": s, "target": t}) + "\n" for s, t in pairs))
+    assert weft("align", tmp_path / "pairs.jsonl", "--model", folder).stdout == two
+    assert two.decode().split("\n")[:-1] == [str(one) for one in load(str(folder)).align(pairs)]
+
+    lines = weft("align", *files, "--model", folder, "--format", "jsonl").stdout.decode().splitlines()
+    (tmp_path / "out.jsonl").write_text("\n".join(lines[:30]) + "\nnot json\n{}\n")
+    again = weft("align", tmp_path / "out.jsonl", "--model", folder)  # its output is its input, too
+    assert again.stdout.decode().split("\n")[:30] == two.decode().split("\n")[:30]
+    assert again.stderr.count(b"expected an object with") == 2
+    raw = b"The old king reads a letter.\tregu-la vetu skribun-un legas.\n"
+    (line,) = weft("align", "--model", folder, "--raw", "--format", "jsonl", stdin=raw).stdout.decode().splitlines()
+    assert json.loads(line)["target"]["words"] == ["regu-la", "vetu", "skribun-un", "legas", "."]
+
+
 def test_pairs_have_the_same_links_in_any_company(demo: Path, gold: Gold) -> None:
     aligner, one_thread = Aligner(demo / "run" / "aligner", threads=2), Aligner(demo / "run" / "aligner", threads=1)
     together = list(aligner.align(gold.pairs))
     assert together == list(one_thread.align(reversed(gold.pairs)))[::-1]
     assert together[:40] == [next(aligner.align([pair])) for pair in gold.pairs[:40]]
-    assert list(aligner.align([([], ["a"]), gold.pairs[0], (["a"], [])])) == [frozenset(), together[0], frozenset()]
+    empty = [one.links for one in aligner.align([([], ["a"]), gold.pairs[0], (["a"], [])])]
+    assert empty == [frozenset(), together[0].links, frozenset()]
 
 
 def test_show_draws_what_a_model_sees(demo: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The small aligner: a stream of sentence pairs in, the same number of links out, in order. No torch.
+"""The small aligner: a stream of sentence pairs in, the same number of alignments out, in order. No torch.
 
 A model folder holds config.json, model.onnx, tokenizer.json and README.md. The graph gives, for a batch of sentence
 pairs, how much attention each piece pays to those of the other side, in both directions; where the mean of both is high
@@ -16,12 +16,14 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 
+from weft.align.alignment import Alignment
+from weft.align.shipped import find_model
 from weft.config import TextConfig
 from weft.errors import WeftError
 from weft.settings import from_dict
 from weft.text.described import read_description
-from weft.text.links import Links
-from weft.text.pairs import EncodedPair, WordPair, encode_pairs
+from weft.text.pairs import EncodedPair, OnLong, encode_pairs, too_long
+from weft.text.sentence import Text, sentence_pair
 from weft.text.subwords import END, PAD, Subwords
 
 FORMAT = "weft aligner 1"
@@ -33,12 +35,13 @@ _STEP = 8  # sentences are filled up to a multiple of this
 class Aligner:
     """A loaded model."""
 
-    def __init__(self, folder: Path, threads: int = 0) -> None:
-        """``threads``: 0 for as many as there are cores."""
+    def __init__(self, folder: Path, threads: int = 0, raw: bool = False) -> None:
+        """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet."""
         config = read_description(folder / "config.json", FORMAT, "model folder")
         where = f"{folder / 'config.json'}: text"
         self.subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], where))
         self.threshold = float(config["threshold"])
+        self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         try:
@@ -49,31 +52,71 @@ class Aligner:
             problem = str(error).splitlines()[0]
             raise WeftError(f"{folder / 'model.onnx'}: not the graph of this model: {problem}") from None
 
-    def align(self, pairs: Iterable[WordPair]) -> Iterator[Links]:
-        """The links of pairs of words, reading some way ahead so that pairs of one shape share a batch."""
-        iterator = iter(pairs)
+    def align(self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long) -> Iterator[Alignment]:
+        """The alignments of sentence pairs, in order; a side is text or a list of words.
+
+        Reads some way ahead, so that pairs of one shape share a batch. A pair that is too long is an error, or, where
+        ``on_long`` returns, has no links.
+        """
+        iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, _WINDOW)):
-            found: list[Links] = [frozenset()] * len(window)
-            for batch in _batches(encode_pairs(window, self.subwords)):
-                for pair, links in zip(batch, self._align_batch(batch), strict=True):
-                    found[pair.number] = links
+            sentences = [sentence_pair(*pair, self.subwords.text, self.tokenisation) for pair in window]
+            found = [Alignment(source, target) for source, target in sentences]
+            words = [(source.words, target.words) for source, target in sentences]
+            for batch in _batches(encode_pairs(words, self.subwords, seen, on_long)):
+                for pair, (links, score) in zip(batch, self._align_batch(batch), strict=True):
+                    found[pair.number] = Alignment(*sentences[pair.number], links, score)
+            seen += len(window)
             yield from found
 
-    def _align_batch(self, batch: list[EncodedPair]) -> list[Links]:
+    def _align_batch(self, batch: list[EncodedPair]) -> list[tuple[dict[tuple[int, int], float], float]]:
+        """The links of each pair with their probabilities, and its score."""
         source_length, target_length = _shape(batch[0])
         ids = {
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
-        both = self._session.run(["forward", "backward"], ids)
-        forward, backward = (np.asarray(way) for way in both)  # (batch, target, source)
-        words = [(side != PAD) & (side != END) for side in ids.values()]
-        strong = (forward + backward) / 2 >= self.threshold
-        cells = np.argwhere(strong & words[1][:, :, None] & words[0][:, None, :])
-        links: list[set[tuple[int, int]]] = [set() for _ in batch]
-        for row, target, source in cells.tolist():
-            links[row].add((batch[row].source.words[source], batch[row].target.words[target]))
-        return [frozenset(one) for one in links]
+        forward, backward = (np.asarray(way) for way in self._session.run(["forward", "backward"], ids))
+        owners = (
+            _owners([pair.source.words for pair in batch], source_length),
+            _owners([pair.target.words for pair in batch], target_length),
+        )
+        return word_links((forward + backward) / 2, *owners, self.threshold)
+
+
+def load(model: str, threads: int = 0, raw: bool = False) -> Aligner:
+    """A shipped aligner by its name, such as de-en, or one in a model folder.
+
+    ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
+    between spaces.
+    """
+    return Aligner(find_model(model), threads, raw)
+
+
+def word_links(
+    strength: np.ndarray, source_words: np.ndarray, target_words: np.ndarray, threshold: float
+) -> list[tuple[dict[tuple[int, int], float], float]]:
+    """Links between words from a batch of matrices between pieces, (batch, target, source), and scores of the pairs.
+
+    ``source_words`` (batch, source) and ``target_words`` (batch, target) have the number of each piece's word, −1 for
+    what is no piece. Two words are linked if any two of their pieces are, as strongly as the strongest of these.
+    """
+    words = (target_words >= 0)[:, :, None] & (source_words >= 0)[:, None, :]
+    strength = np.where(words, strength, 0.0)  # (batch, target, source)
+    rows, targets, sources = np.nonzero(words & (strength >= threshold))
+    size = int(max(source_words.max(), target_words.max())) + 1
+    # One number for a pair of words, in the order of row, source word, target word.
+    numbers = (rows * size + source_words[rows, sources]) * size + target_words[rows, targets]
+    links, places = np.unique(numbers, return_inverse=True)
+    strongest = np.zeros(len(links))
+    np.maximum.at(strongest, places, strength[rows, targets, sources])
+    links_of: list[dict[tuple[int, int], float]] = [{} for _ in strength]
+    for number, probability in zip(links.tolist(), strongest.tolist(), strict=True):
+        row, cell = divmod(number, size * size)
+        links_of[row][divmod(cell, size)] = probability
+    pieces = (source_words >= 0).sum(1) + (target_words >= 0).sum(1)
+    scores = (strength.max(1).sum(1) + strength.max(2).sum(1)) / np.maximum(pieces, 1)
+    return list(zip(links_of, scores.tolist(), strict=True))
 
 
 def is_small_aligner(folder: Path) -> bool:
@@ -110,4 +153,12 @@ def _rows(sentences: list[list[int]], length: int) -> np.ndarray:
     for row, ids in enumerate(sentences):
         rows[row, : len(ids)] = ids
         rows[row, len(ids)] = END
+    return rows
+
+
+def _owners(sentences: list[list[int]], length: int) -> np.ndarray:
+    """(batch, length): the word of each piece, −1 for end-of-sentence and padding."""
+    rows = np.full((len(sentences), length), -1, np.int64)
+    for row, words in enumerate(sentences):
+        rows[row, : len(words)] = words
     return rows

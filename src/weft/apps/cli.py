@@ -88,10 +88,12 @@ def translate(
 
 def align(
     file: Annotated[str, tyro.conf.Positional] = "-",
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = "",
     /,
     *,
     model: str,
-    format: Literal["pharaoh", "grid"] = "pharaoh",
+    format: Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html", "grid"] = "pharaoh",
+    raw: bool = False,
     reverse: bool = False,
     method: Method | None = None,
     merge: Merge | None = None,
@@ -101,10 +103,14 @@ def align(
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
     Args:
-        file: TSV or `source ||| target`; plain, .gz, .xz or .zst; - is stdin.
+        file: TSV or `source ||| target`, .jsonl with "source" and "target", or the source side alone; plain, .gz, .xz
+            or .zst; - is stdin.
+        target: The target side, if the file has only the source side.
         model: A name that `weft models` lists, or a model folder: a small aligner, such as run/aligner, or a whole
             system, such as run/model.
-        format: Links such as 0-0 1-2 on a line, or each sentence pair as a matrix to look at.
+        format: pharaoh is `0-0 1-2`, probabilities `0-0:0.97 1-2:0.55`, words `das|the`; giza are A3 lines; jsonl has
+            offsets, probabilities and a score of the pair; html and grid are to look at.
+        raw: The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces.
         reverse: The text has the model's target language first; the links, too.
         method: How a whole system aligns (default: the best that it has).
         merge: How it makes one set of links of both directions (default: what suits the method).
@@ -112,8 +118,10 @@ def align(
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
     """
     from weft.apps.align import align_file
+    from weft.text.corpus import Corpus
 
-    align_file(model, file, format, reverse, method, merge, threshold, strict)
+    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
+    align_file(model, corpus, format, raw, reverse, method, merge, threshold, strict)
 
 
 def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:

@@ -52,8 +52,8 @@ def _with_model(model: Path, pictures: list[Picture]) -> list[Picture]:
         return with_system(model, pictures)
     found = Aligner(model).align((picture.source, picture.target) for picture in pictures)
     return [
-        dataclasses.replace(picture, panels=(Panel(model.name, links), *picture.panels))
-        for picture, links in zip(pictures, found, strict=True)
+        dataclasses.replace(picture, panels=(Panel(model.name, alignment.links), *picture.panels))
+        for picture, alignment in zip(pictures, found, strict=True)
     ]
 
 

@@ -9,29 +9,63 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from weft.align.alignment import Alignment
 from weft.align.symmetrize import symmetrize
 from weft.config import Merge, Method
 from weft.model.extraction import best_cell_links, best_source_links, mean_links
 from weft.model.system import AlignmentSystem, Attention, PairRows
 from weft.text.links import Links
-from weft.text.pairs import EncodedPair, WordPair, encode_pairs
+from weft.text.pairs import EncodedPair, OnLong, WordPair, encode_pairs, too_long
+from weft.text.sentence import Text, sentence_pair
 from weft.text.subwords import END, PAD, Pieces
 
 _WINDOW = 2_000  # pairs that are sorted by length together
+_BATCH_TOKENS = 8_000
 
 
 class SystemAligner:
-    """A system with a method and a way to merge its directions chosen: links for a stream of pairs."""
+    """A system with a method and a way to merge its directions chosen: alignments for a stream of pairs."""
 
-    def __init__(self, system: AlignmentSystem, method: Method, merge: Merge, threshold: float) -> None:
+    def __init__(
+        self, system: AlignmentSystem, method: Method, merge: Merge, threshold: float, raw: bool = False
+    ) -> None:
         self.subwords = system.subwords
-        self._system, self._method, self._merge, self._threshold = system, method, merge, threshold
+        self.tokenisation = "simple" if raw else system.subwords.text.tokenisation
+        self._system, self._attend, self._merge, self._threshold = system, system.attend(method), merge, threshold
 
-    def align(self, pairs: Iterable[WordPair]) -> Iterator[Links]:
-        iterator = iter(pairs)
-        attend = self._system.attend(self._method)
+    def align(self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long) -> Iterator[Alignment]:
+        """The alignments of sentence pairs, in order; a side is text or a list of words."""
+        iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, _WINDOW)):
-            yield from align(self._system, window, attend, (self._merge,), self._threshold)[self._merge]
+            sentences = [sentence_pair(*pair, self.subwords.text, self.tokenisation) for pair in window]
+            found = [Alignment(source, target) for source, target in sentences]
+            words = [(source.words, target.words) for source, target in sentences]
+            for batch in _batches(encode_pairs(words, self.subwords, seen, on_long), _BATCH_TOKENS):
+                pair = _rows(batch, self._system.device)
+                attention = self._attend(pair)
+                links = _Merged(attention, pair, batch, self._threshold).links(self._merge)
+                strength = ((attention.forward + attention.backward) / 2).float().cpu().numpy()
+                for row, one in enumerate(batch):
+                    matrix = _between_words(strength[row], one)
+                    probabilities = {link: float(matrix[link]) for link in sorted(links[row])}
+                    score = _fit(strength[row], one)
+                    found[one.number] = Alignment(*sentences[one.number], probabilities, score)
+            seen += len(window)
+            yield from found
+
+
+def _fit(strength: np.ndarray, pair: EncodedPair) -> float:
+    """The mean, over the pieces of both sides, of their strongest cell."""
+    cells = strength[: len(pair.target.ids), : len(pair.source.ids)]
+    return float((cells.max(0).sum() + cells.max(1).sum()) / sum(cells.shape))
+
+
+def _between_words(strength: np.ndarray, pair: EncodedPair) -> np.ndarray:
+    """The strongest cell between the pieces of any two words. (source words, target words)"""
+    source, target = (np.array(side.words) for side in (pair.source, pair.target))
+    matrix = np.zeros((source[-1] + 1, target[-1] + 1))
+    np.maximum.at(matrix, (source[None, :], target[:, None]), strength[: len(target), : len(source)])
+    return matrix
 
 
 def align(
@@ -40,7 +74,7 @@ def align(
     attend: Callable[[PairRows], Attention],
     merges: Sequence[Merge],
     threshold: float = 0.0,
-    batch_tokens: int = 8_000,
+    batch_tokens: int = _BATCH_TOKENS,
 ) -> dict[Merge, list[Links]]:
     """The links of all pairs, merged in each of the ways asked for; ``attend`` is a method of the system.
 

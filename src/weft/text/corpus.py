@@ -1,4 +1,4 @@
-"""Sentence pairs from files: TSV, ``source ||| target`` or two files side by side; plain, .gz, .xz or .zst; stdin.
+"""Sentence pairs from files: TSV, ``source ||| target``, JSONL, two files side by side; plain, .gz, .xz or .zst; stdin.
 
 Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
 can be worked on in another process and an error there still names the line.
@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import json
 import lzma
 import sys
 import zlib
@@ -49,7 +50,8 @@ class Block:
         number = self.first_line + index
         source = _decode(self.source[index], self.file, number)
         if self.target is None:
-            return _split_columns(source, self.file, number)
+            columns = _json_pair if ".jsonl" in Path(self.file).suffixes else _split_columns
+            return columns(source, self.file, number)
         return source, _decode(self.target[index], self.target_file, number)
 
 
@@ -229,3 +231,15 @@ def _split_columns(line: str, file: str, number: int) -> tuple[str, str]:
         raise BadLine(file, number, "expected two columns, 'source TAB target' or 'source ||| target', found one")
     name = "tab-separated columns" if separator == "\t" else "columns separated by |||"
     raise BadLine(file, number, f"expected two columns, found {len(columns)} {name}")
+
+
+def _json_pair(line: str, file: str, number: int) -> tuple[str, str]:
+    """An object with the members source and target: text, or objects with a member text, as ``weft align`` writes."""
+    try:
+        pair = json.loads(line)
+        sides = [side["text"] if isinstance(side, dict) else side for side in (pair["source"], pair["target"])]
+    except (ValueError, KeyError, TypeError):
+        raise BadLine(file, number, 'expected an object with "source" and "target"') from None
+    if not all(isinstance(side, str) for side in sides):
+        raise BadLine(file, number, '"source" and "target" must be text')
+    return sides[0], sides[1]

@@ -1,0 +1,104 @@
+"""Alignments: what they know, and how they are written down."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import weft
+from weft.align import alignment as module
+from weft.align.aligner import word_links
+from weft.align.alignment import Alignment
+from weft.align.formats import Format, formatted
+from weft.text.sentence import Sentence
+
+HOUSE = Alignment(
+    Sentence.from_text("Das  alte Haus, ja.", "simple", "de"),
+    Sentence.from_text("the old house", "simple", "en"),
+    {(0, 0): 0.9, (1, 1): 0.8, (2, 2): 0.75},
+    score=0.5,
+)
+EMPTY = Alignment(Sentence.from_words([]), Sentence.from_words(["a"]))
+
+
+def test_examples_in_docstrings() -> None:
+    assert doctest.testmod(module).attempted > 0
+
+
+def test_an_alignment_knows_its_words_and_their_places() -> None:
+    assert HOUSE.source.words == ["Das", "alte", "Haus", ",", "ja", "."]
+    assert str(HOUSE) == "0-0 1-1 2-2" and HOUSE.links == {(0, 0), (1, 1), (2, 2)}
+    assert HOUSE.unaligned("source") == [3, 4, 5] and HOUSE.unaligned("target") == []
+    assert HOUSE.map_span(5, 14) == (4, 13)  # "alte Haus"
+    assert HOUSE.map_span(6, 7) == (4, 7)  # a part of "alte"
+    assert HOUSE.map_span(14, 19) is None
+    assert HOUSE.map_span(8, 13, side="target") == (10, 14)
+    assert HOUSE.reversed().reversed() == HOUSE and HOUSE.reversed().source.words == ["the", "old", "house"]
+
+
+@given(st.lists(st.text(min_size=1)))
+def test_words_are_found_at_their_spans(words: list[str]) -> None:
+    assert Sentence.from_words(words).words == words
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("pharaoh", "0-0 1-1 2-2\n"),
+        ("probabilities", "0-0:0.900 1-1:0.800 2-2:0.750\n"),
+        ("words", "Das|the alte|old Haus|house\n"),
+        (
+            "giza",
+            "# Sentence pair (1) source length 6 target length 3 alignment score : 0.5\nthe old house\n"
+            "NULL ({ }) Das ({ 1 }) alte ({ 2 }) Haus ({ 3 }) , ({ }) ja ({ }) . ({ })\n",
+        ),
+    ],
+)
+def test_lines(form: Format, expected: str) -> None:
+    assert "".join(formatted([HOUSE], form)) == expected
+
+
+def test_json_has_everything() -> None:
+    first, second = map(json.loads, formatted([HOUSE, EMPTY], "jsonl"))
+    assert first["links"] == [[0, 0, 0.9], [1, 1, 0.8], [2, 2, 0.75]] and first["score"] == 0.5
+    for side in ("source", "target"):
+        text, offsets = first[side]["text"], first[side]["offsets"]
+        assert [text[start:end] for start, end in offsets] == first[side]["words"]
+    assert second["links"] == [] and second["source"]["words"] == []
+
+
+def test_a_page_shows_every_pair_and_loads_nothing() -> None:
+    danger = Alignment(Sentence.from_words(["<b>&"]), Sentence.from_words(['"x"']), {(0, 0): 1.0})
+    page = "".join(formatted([HOUSE, danger, EMPTY], "html"))
+    assert page.count("<section>") == 3 and "<b>" not in page and "&lt;b&gt;&amp;" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    for drawn in re.findall(r"<svg.*?</svg>", page):
+        ElementTree.fromstring(drawn)
+    assert HOUSE._repr_html_().count("<circle") == 3
+
+
+def test_two_words_are_linked_as_strongly_as_their_strongest_pieces() -> None:
+    strength = np.array(
+        [
+            [[0.9, 0.2, 0.0], [0.6, 0.1, 0.0], [0.0, 0.0, 1.0]],
+            [[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
+        ]
+    )  # (batch, target, source); both words of the first pair have two pieces on the target side
+    source = np.array([[0, 1, -1], [0, -1, -1]])
+    target = np.array([[0, 0, -1], [0, -1, -1]])
+    (first, first_score), (second, second_score) = word_links(strength, source, target, 0.5)
+    assert first == {(0, 0): 0.9} and second == {}
+    assert first_score == pytest.approx((0.9 + 0.2 + 0.9 + 0.6) / 4) and second_score == pytest.approx(0.3)
+
+
+def test_the_public_names_are_there_and_others_are_not() -> None:
+    assert weft.Alignment is Alignment and callable(weft.load) and weft.Aligner.__name__ == "Aligner"
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        weft.nonsense  # noqa: B018  # pyrefly: ignore
