@@ -53,15 +53,15 @@ def run(model: onnx.ModelProto, source: torch.Tensor, target: torch.Tensor) -> l
     return [np.asarray(one) for one in found]
 
 
-@pytest.mark.parametrize(("eight_bits", "tolerance"), [(False, 1e-4), (True, 0.05)])
-def test_attention_is_that_of_torch(scorer: Scorer, eight_bits: bool, tolerance: float) -> None:
+def test_attention_is_that_of_torch(scorer: Scorer) -> None:
     source, target = batch(1)
     pair = PairRows.of(source, target)
-    ranges = measured_ranges(scorer, [pair, PairRows.of(*batch(2))]) if eight_bits else {}
+    ranges = measured_ranges(scorer, [pair, PairRows.of(*batch(2))])
     found = run(scorer_graph(scorer, ranges), source, target)
     cells = pair.cells().numpy()
     for ours, theirs in zip(scorer.attention(pair), found, strict=True):
-        assert np.abs(ours.numpy() - theirs)[cells].max() < tolerance
+        assert ours.numpy()[cells].std() > 0.1  # it has something to say
+        assert np.abs(ours.numpy() - theirs)[cells].max() < 0.05
 
 
 def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
@@ -76,7 +76,8 @@ def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
 
 def test_a_model_folder_is_checked(scorer: Scorer, corpus: PreparedCorpus, tmp_path: Path) -> None:
     folder = tmp_path / "aligner"
-    save_aligner(folder, scorer_graph(scorer, {}), corpus.subwords, {"threshold": 0.2})
+    graph = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(*batch(1))]))
+    save_aligner(folder, graph, corpus.subwords, {"threshold": 0.2})
     aligner = Aligner(folder)
     assert aligner.threshold == 0.2 and aligner.subwords.text == corpus.config.text
     with pytest.raises(WeftError, match=r"sentence pair 2: a sentence of 2,000 pieces"):

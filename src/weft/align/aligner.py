@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -42,8 +44,10 @@ class Aligner:
         self.subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], where))
         self.threshold = float(config["threshold"])
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
+        # Each thread computes batches of its own: that takes less time than to share every one.
+        self._workers = ThreadPoolExecutor(threads or _cores())
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads
+        options.intra_op_num_threads = 1
         try:
             self._session = onnxruntime.InferenceSession(
                 str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
@@ -63,8 +67,9 @@ class Aligner:
             sentences = [sentence_pair(*pair, self.subwords.text, self.tokenisation) for pair in window]
             found = [Alignment(source, target) for source, target in sentences]
             words = [(source.words, target.words) for source, target in sentences]
-            for batch in _batches(encode_pairs(words, self.subwords, seen, on_long)):
-                for pair, (links, score) in zip(batch, self._align_batch(batch), strict=True):
+            batches = list(_batches(encode_pairs(words, self.subwords, seen, on_long)))
+            for batch, results in zip(batches, self._workers.map(self._align_batch, batches), strict=True):
+                for pair, (links, score) in zip(batch, results, strict=True):
                     found[pair.number] = Alignment(*sentences[pair.number], links, score)
             seen += len(window)
             yield from found
@@ -125,6 +130,11 @@ def is_small_aligner(folder: Path) -> bool:
         return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT
     except (OSError, ValueError, AttributeError):
         return False
+
+
+def _cores() -> int:
+    """As many as this process may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:
