@@ -195,6 +195,24 @@ def test_every_form_of_input_gives_the_same_links(demo: Path, gold: Gold, tmp_pa
     assert json.loads(line)["target"]["words"] == ["regu-la", "vetu", "skribun-un", "legas", "."]
 
 
+def test_an_interrupted_file_is_resumed(demo: Path, tmp_path: Path) -> None:
+    files = [demo / "gold.source", demo / "gold.target"]
+    command = ["align", *files, "--model", demo / "run" / "aligner"]
+    whole = weft(*command).stdout
+    output, partial = tmp_path / "links", tmp_path / "links.partial"
+    assert weft(*command, "-o", output).stdout == b"" and output.read_bytes() == whole and not partial.exists()
+    output.unlink()
+    lines = whole.splitlines(keepends=True)
+    partial.write_bytes(b"0-0\n" * 5 + b"".join(lines[5:40]) + lines[40][:-2])  # a kill in the middle of a line
+    assert weft(*command, "-o", output, "--resume").returncode == 0
+    assert output.read_bytes() == b"0-0\n" * 5 + b"".join(lines[5:])  # the first lines were not done again
+    assert b"already finished" in weft(*command, "-o", output, "--resume").stderr
+    refused = weft(*command, "--resume")
+    assert refused.returncode == 1 and refused.stderr.startswith(b"weft: --resume needs --output")
+    nowhere = weft(*command, "-o", tmp_path / "none" / "links")
+    assert nowhere.returncode == 1 and b"cannot be written" in nowhere.stderr
+
+
 def test_pairs_have_the_same_links_in_any_company(demo: Path, gold: Gold) -> None:
     aligner, one_thread = Aligner(demo / "run" / "aligner", threads=2), Aligner(demo / "run" / "aligner", threads=1)
     together = list(aligner.align(gold.pairs))

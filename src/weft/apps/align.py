@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TextIO
 
 from weft.align.aligner import Aligner, is_small_aligner
 from weft.align.alignment import Alignment
@@ -15,12 +16,13 @@ from weft.apps.grid import terminal_grid
 from weft.apps.picture import Panel, Picture
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
-from weft.progress import Progress
+from weft.progress import Progress, say
 from weft.text.corpus import Corpus
 from weft.text.pairs import OnLong, describe_too_long
 
 Form = Format | Literal["grid"]
 TextPair = tuple[str, str]
+_LINE_BY_LINE = ("pharaoh", "probabilities", "words", "jsonl")
 _BEST_MERGE: dict[Method, Merge] = {
     "forward-pass": "grow-diag",
     "optimised": "grow-diag",
@@ -43,11 +45,19 @@ def align_file(
     merge: Merge | None,
     threshold: float | None,
     strict: bool,
+    output: Path | None,
+    resume: bool,
 ) -> None:
-    """Print the links of sentence pairs, in their order."""
+    """Write the links of sentence pairs, in their order."""
+    if resume and (output is None or form not in _LINE_BY_LINE):
+        raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(_LINE_BY_LINE)}")
+    if resume and output is not None and output.exists() and not _partial(output).exists():
+        say(f"{output}: already finished")
+        return
     aligner = _load(find_model(model), raw, method, merge, threshold)
     file = (corpus.files or corpus.source)[0]
-    with Progress(visible=not sys.stdout.isatty()) as progress:
+    on_screen = output is None and sys.stdout.isatty()
+    with Progress(visible=not on_screen) as progress, _opened(output, resume) as (out, done):
 
         def on_bad(bad: BadLine) -> None:
             problem = f"{bad.file}:{bad.line}: {bad.problem}"
@@ -56,12 +66,46 @@ def align_file(
             progress.say(f"weft: {problem}; its links are an empty line")
 
         def on_long(number: int, pieces: int) -> None:
-            on_bad(BadLine("stdin" if file == "-" else file, number + 1, describe_too_long(pieces)))
+            on_bad(BadLine("stdin" if file == "-" else file, done + number + 1, describe_too_long(pieces)))
 
-        alignments = aligner.align(_pairs(corpus, reverse, on_bad, progress), on_long)
+        alignments = aligner.align(_pairs(corpus, done, reverse, on_bad, progress), on_long)
         if reverse:
             alignments = (alignment.reversed() for alignment in alignments)
-        sys.stdout.writelines(_grids(alignments) if form == "grid" else formatted(alignments, form))
+        out.writelines(_grids(alignments) if form == "grid" else formatted(alignments, form))
+
+
+@contextlib.contextmanager
+def _opened(output: Path | None, resume: bool) -> Iterator[tuple[TextIO, int]]:
+    """Where text goes, and how many lines of it are there already.
+
+    A file gets its name when it is finished; until then it is called .partial, and --resume goes on with that.
+    """
+    if output is None:
+        yield sys.stdout, 0
+        return
+    partial = _partial(output)
+    try:
+        done = _whole_lines(partial) if resume and partial.exists() else 0
+        with partial.open("a" if done else "w", encoding="utf-8", newline="\n") as file:
+            yield file, done
+        partial.replace(output)
+    except OSError as error:
+        raise WeftError(f"{output}: cannot be written: {error.strerror}") from None
+
+
+def _partial(output: Path) -> Path:
+    return output.with_name(f"{output.name}.partial")
+
+
+def _whole_lines(path: Path) -> int:
+    """How many lines a file has; what a kill has left of another one is cut off."""
+    lines = end = 0
+    with path.open("rb+") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                lines, end = lines + 1, end + len(line)
+        file.truncate(end)
+    return lines
 
 
 def _grids(alignments: Iterable[Alignment]) -> Iterator[str]:
@@ -92,11 +136,18 @@ def _load(model: Path, raw: bool, method: Method | None, merge: Merge | None, th
     return SystemAligner(system, method, merge or _BEST_MERGE[method], threshold, raw)
 
 
-def _pairs(corpus: Corpus, reverse: bool, on_bad: Callable[[BadLine], None], progress: Progress) -> Iterator[TextPair]:
-    """The text of all pairs, the model's source language first; a bad line is an empty pair: no line is lost."""
+def _pairs(
+    corpus: Corpus, skip: int, reverse: bool, on_bad: Callable[[BadLine], None], progress: Progress
+) -> Iterator[TextPair]:
+    """The text of all pairs but the first, the model's source language in front.
+
+    A bad line is an empty pair: no line is lost.
+    """
     progress.phase("aligning", corpus.size(), "B")
     for block in corpus.blocks():
-        for index in range(len(block.source)):
+        first = min(skip, len(block.source))
+        skip -= first
+        for index in range(first, len(block.source)):
             try:
                 source, target = block.pair(index)
             except BadLine as bad:

@@ -99,6 +99,8 @@ def align(
     merge: Merge | None = None,
     threshold: float | None = None,
     strict: bool = False,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    resume: bool = False,
 ) -> None:
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
@@ -116,12 +118,14 @@ def align(
         merge: How it makes one set of links of both directions (default: what suits the method).
         threshold: For --merge mean and geometric: how high the mean of both directions must be.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
+        output: Write into this file instead of stdout; until it is finished it is called FILE.partial.
+        resume: Go on with FILE.partial where an earlier command with the same options was interrupted.
     """
     from weft.apps.align import align_file
     from weft.text.corpus import Corpus
 
     corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
-    align_file(model, corpus, format, raw, reverse, method, merge, threshold, strict)
+    align_file(model, corpus, format, raw, reverse, method, merge, threshold, strict, output, resume)
 
 
 def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
