@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from weft.align.aligner import Aligner, load
 from weft.apps.demo import demo_recipe
@@ -193,6 +196,32 @@ def test_every_form_of_input_gives_the_same_links(demo: Path, gold: Gold, tmp_pa
     raw = b"The old king reads a letter.\tregu-la vetu skribun-un legas.\n"
     (line,) = weft("align", "--model", folder, "--raw", "--format", "jsonl", stdin=raw).stdout.decode().splitlines()
     assert json.loads(line)["target"]["words"] == ["regu-la", "vetu", "skribun-un", "legas", "."]
+
+
+_NASTY = ["", " ", "|||", "\t", "\0", "\r", "\ufeff", "\u202eعربى", "漢字かな", "👩\u200d💻", "e\u0301e\u0301", "ﷺ"]
+_NASTY += ["x" * 300, "a\u00a0b"]
+_TEXT = st.lists(st.text(max_size=20) | st.sampled_from(_NASTY), max_size=6).map(" ".join)
+
+
+@given(st.lists(st.tuples(_TEXT, _TEXT), max_size=5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_aligned(demo: Path, pairs: list[tuple[str, str]], raw: bool) -> None:
+    alignments = list(load(str(demo / "run" / "aligner"), threads=1, raw=raw).align(pairs))
+    assert len(alignments) == len(pairs)
+    for alignment, (source, target) in zip(alignments, pairs, strict=True):
+        assert (alignment.source.text, alignment.target.text) == (source, target)
+        assert all(word and word.strip() == word for word in alignment.source.words + alignment.target.words if raw)
+        assert all(i < len(alignment.source) and j < len(alignment.target) for i, j in alignment.links)
+        assert 0 <= alignment.score <= 1 and all(0 < p <= 1 for p in alignment.probabilities.values())
+
+
+def test_every_line_of_any_bytes_is_answered(demo: Path) -> None:
+    generator = random.Random(5)
+    lines = [bytes(generator.choices(range(256), k=generator.randrange(60))).replace(b"\n", b"") for _ in range(200)]
+    lines += [f"{one}\t{other}".encode() for one in _NASTY for other in _NASTY if "\n" not in one + other]
+    for form in ("pharaoh", "probabilities", "words", "jsonl"):
+        found = weft("align", "--model", demo / "run" / "aligner", "--format", form, stdin=b"\n".join(lines) + b"\n")
+        assert found.returncode == 0 and found.stdout.count(b"\n") == len(lines), form
 
 
 def test_an_interrupted_file_is_resumed(demo: Path, tmp_path: Path) -> None:
