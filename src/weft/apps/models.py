@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from weft.align.shipped import card, find_model, shipped_models
+from weft.progress import say
 
 
 def list_models() -> None:
     """A line for each shipped model: its name, its size and what its card says first."""
-    for name, folder in shipped_models().items():
+    models = shipped_models()
+    if not models:
+        say("no aligner comes with this version; docs/training.md tells how to train one")
+    for name, folder in models.items():
         size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{name}  {size / 1e6:4.1f} MB  {_first_paragraph(card(folder))}")
 
