@@ -67,7 +67,7 @@ def train(
 
 def translate(
     model: Annotated[Path, tyro.conf.Positional],
-    file: Annotated[str, tyro.conf.Positional] = "-",
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-",
     /,
     *,
     beam: int = 5,
@@ -87,7 +87,7 @@ def translate(
 
 
 def align(
-    file: Annotated[str, tyro.conf.Positional] = "-",
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-",
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = "",
     /,
     *,
@@ -105,13 +105,10 @@ def align(
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
     Args:
-        file: TSV or `source ||| target`, .jsonl with "source" and "target", or the source side alone; plain, .gz, .xz
-            or .zst; - is stdin.
+        file: TSV, `source ||| target`, .jsonl, or the source side alone; plain, .gz, .xz or .zst; - is stdin.
         target: The target side, if the file has only the source side.
-        model: A name that `weft models` lists, or a model folder: a small aligner, such as run/aligner, or a whole
-            system, such as run/model.
-        format: pharaoh is `0-0 1-2`, probabilities `0-0:0.97 1-2:0.55`, words `das|the`; giza are A3 lines; jsonl has
-            offsets, probabilities and a score of the pair; html and grid are to look at.
+        model: A name that `weft models` lists, or a folder: a small aligner (run/aligner) or a whole system (run/model).
+        format: `0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at.
         raw: The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces.
         reverse: The text has the model's target language first; the links, too.
         method: How a whole system aligns (default: the best that it has).
