@@ -107,7 +107,7 @@ def align(
     Args:
         file: TSV, `source ||| target`, .jsonl, or the source side alone; plain, .gz, .xz or .zst; - is stdin.
         target: The target side, if the file has only the source side.
-        model: A name that `weft models` lists, or a folder: a small aligner (run/aligner) or a whole system (run/model).
+        model: A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model).
         format: `0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at.
         raw: The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces.
         reverse: The text has the model's target language first; the links, too.
