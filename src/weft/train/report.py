@@ -141,7 +141,7 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
 
 
 def stage_seconds(recipe: Recipe) -> dict[str, float]:
-    """How long each stage took; the two translation models train side by side."""
+    """How long each stage took; whole models of the two directions train side by side."""
     run, translation = Path(recipe.run), Path(recipe.translation or recipe.run)
     rounds = range(1, recipe.guided.rounds + 1)
     folders = {
@@ -153,8 +153,10 @@ def stage_seconds(recipe: Recipe) -> dict[str, float]:
     }
     logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}
     seconds = {stage: [log[-1]["seconds"] for log in own if log] for stage, own in logs.items()}
-    seconds["links"] = [json.loads(path.read_text())["seconds"] for path in run.glob("links-*/manifest.json")]
-    return {stage: max(own) if stage == "translate" else sum(own) for stage, own in seconds.items() if own}
+    manifests = [json.loads(path.read_text(encoding="utf-8")) for path in run.glob("links-*/manifest.json")]
+    seconds["links"] = [manifest.get("seconds", 0.0) for manifest in manifests]
+    side_by_side = {"translate", "joint"}
+    return {stage: max(own) if stage in side_by_side else sum(own) for stage, own in seconds.items() if own}
 
 
 def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
