@@ -153,11 +153,16 @@ def _all_systems(results: PairResults, systems: Systems, papers: dict[str, dict[
     rows = []
     for name, scores in systems.items():
         known = papers.get(_PAPERS_NAME.get(name, ""), {}).get(results.config.name, ["", "", ""])
-        cells = [f"{_shown(one)}{f' [{paper}]' if paper else ''}" for one, paper in zip(scores, known, strict=True)]
+        cells = [_beside(_shown(one), paper) for one, paper in zip(scores, known, strict=True)]
         merged = scores[-1]
         low, high = merged.interval(RESAMPLES, SEED) if merged else (0.0, 0.0)
         rows.append([name, *cells, f"{100 * low:.1f}–{100 * high:.1f}" if merged else ""])
     return "### All systems\n\n" + _table(["system [paper]", "forward", "backward", "merged", "interval, merged"], rows)
+
+
+def _beside(ours: str, paper: object) -> str:
+    """Our figure and, where there is one, the paper's."""
+    return f"{ours} [{paper}]" if paper else ours
 
 
 def _shown(one: Score | None) -> str:
@@ -192,11 +197,11 @@ def _contiguity(results: PairResults, known: dict[str, Any]) -> str:
     ):
         cells = [_both(_swept(results, run, "one", steps, weight)) for run in (ZENKEL, PAPER)]
         paper = known.get("contiguity", {})
-        if key and paper:
-            cells = [f"{cell} [{figure}]" for cell, figure in zip(cells, paper[key], strict=True)]
+        if key:
+            cells = [_beside(cell, figure) for cell, figure in zip(cells, paper.get(key, ["", ""]), strict=True)]
         elif paper:  # its other row: no contiguity loss anywhere, or everywhere
             place = 1 if weight else 0
-            cells[place] += f" [{paper['optimised'][place]}]"
+            cells[place] = _beside(cells[place], paper["optimised"][place])
         rows.append([title, *cells])
     head = ["forward / backward", "trained without contiguity loss", "trained with it"]
     return "### Contiguity loss\n\n" + _table(head, rows)
@@ -207,7 +212,7 @@ def _kernels(results: PairResults, known: dict[str, Any]) -> str:
     cells = []
     for kernel, paper in zip(KERNELS, papers, strict=True):
         aer = _both(_swept(results, PAPER, "one", _single_steps(results), 1.0, kernel=kernel))
-        cells.append(f"{aer} [{paper}]" if paper else aer)
+        cells.append(_beside(aer, paper))
     head = ["kernel in optimisation", *(f"{kernel}×{kernel}" for kernel in KERNELS)]
     return "### Size of the kernel\n\n" + _table(head, [["forward / backward", *cells]])
 
@@ -216,7 +221,7 @@ def _merging(results: PairResults, known: dict[str, Any]) -> str:
     """Table 2 of the paper."""
     single = _swept(results, PAPER, "one", _single_steps(results), 1.0)
     rows = [
-        [name, f"{single[merge]:.1f}" + (f" [{known[key]}]" if key in known else "")]
+        [name, _beside(f"{single[merge]:.1f}", known.get(key))]
         for name, merge, key in (
             ("grow-diag, Lilt", "lilt-grow-diag", "grow-diag"),
             ("grow-diag-final, Lilt", "lilt-grow-diag-final", "grow-diag-final"),
@@ -228,9 +233,7 @@ def _merging(results: PairResults, known: dict[str, Any]) -> str:
     for weight in WEIGHTS_IN_TWO:
         found = _swept(results, PAPER, "both", steps, weight)["best-cells"]
         paper = known.get("bidirectional", {}).get(f"{weight:g}")
-        rows.append(
-            [f"bidirectional, {steps} steps, λ = {weight:g}", f"{found:.1f}" + (f" [{paper}]" if paper else "")]
-        )
+        rows.append([f"bidirectional, {steps} steps, λ = {weight:g}", _beside(f"{found:.1f}", paper)])
     return "### Merging two directions\n\n" + _table(["", "AER"], rows)
 
 
