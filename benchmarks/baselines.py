@@ -50,7 +50,11 @@ class Text:
 
     def write(self, training: Iterator[WordPair], scored: Sequence[WordPair]) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        with self.source.open("w") as source, self.target.open("w") as target, self.both.open("w") as both:
+        with (
+            self.source.open("w", encoding="utf-8") as source,
+            self.target.open("w", encoding="utf-8") as target,
+            self.both.open("w", encoding="utf-8") as both,
+        ):
 
             def write(pair: WordPair) -> None:
                 sides = [" ".join(self._shown(words)) for words in pair]
@@ -128,7 +132,7 @@ def _from_a3(folder: Path, name: str) -> Path:
     """The lines of MGIZA's parts, in order, as links from the first side's word to the second's."""
     lines: dict[int, str] = {}
     for part in folder.glob(f"{name}.A3.final.part*"):
-        text = part.read_text().splitlines()
+        text = part.read_text(encoding="utf-8").rstrip("\n").split("\n")  # a word may hold other line ends
         for header, aligned in zip(text[::3], text[2::3], strict=True):
             links, word = [], -1  # the first word is NULL
             for token in aligned.split("({")[1:]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertModel  # pyrefly: ignore
 
-_WORD_PIECES = 1.35  # per word, as multilingual BERT cuts European languages
+_WORD_PIECES = 1.35  # per word: an assumption, for the real vocabulary is not here
 _VOCABULARY = 119_547
 _BATCH = 16
 

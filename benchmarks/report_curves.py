@@ -21,14 +21,18 @@ from safetensors.torch import load_file
 from weft.apps.plot import draw_curves
 from weft.config import GoldConfig, Method
 from weft.model.system import DIRECTIONS, AlignmentSystem
-from weft.train.report import MERGES, Gold, score_system
+from weft.train.report import MERGES, Gold, read_report, score_system
 
 
 def scores_of_runs(runs: list[str]) -> list[dict[str, Any]]:
     scores = []
     for place, _, folder in (run.partition("=") for run in runs):
-        report = json.loads((Path(folder) / "report.json").read_text(encoding="utf-8"))
-        scores += [{"place": float(place), **line} for line in report["lines"]]
+        report = read_report(Path(folder))
+        if report is None:
+            raise SystemExit(f"{folder}: no report.json; train with a table [gold]")
+        for line in report["lines"]:
+            del line["counts"]  # of single sentences
+            scores.append({"place": float(place), **line})
     return scores
 
 

@@ -36,11 +36,13 @@ def experiments(corpus: PreparedCorpus, tmp_path: Path) -> Path:
     )
     path = tmp_path / "experiments.toml"
     path.write_text(
-        f'output = "{tmp_path / "report"}"\nfigures = "{ROOT / "docs" / "reproduction" / "paper.toml"}"\n'
+        f'output = "{tmp_path / "report"}"\nnote = "A note."\n'
+        f'figures = "{ROOT / "docs" / "reproduction" / "paper.toml"}"\n'
         f'[[pairs]]\nname = "de-en"\nrecipe = "{tmp_path / "paper.toml"}"\n'
         f'settings = ["gold.source={tmp_path / "source"}", "gold.target={tmp_path / "target"}", '
         f'"gold.links={tmp_path / "links"}", "gold.base=0"]\n'
         f'[[pairs.others]]\nname = "an oracle"\nforward = "{tmp_path / "links"}"\nbackward = "{tmp_path / "links"}"\n'
+        'paper = "giza-words"\n'
     )
     return path
 
@@ -55,7 +57,8 @@ def test_one_command_makes_all_experiments_once(experiments: Path, tmp_path: Pat
     report = (tmp_path / "report" / "README.md").read_text()
     for part in ("All systems", "Contiguity", "kernel", "Merging", "Does the paper's order hold", "Paired", "Seconds"):
         assert part in report
-    assert "| an oracle | 0.0 (100/100) | 0.0 (100/100) | 0.0 (100/100) | 0.0–0.0 |" in report
+    assert "| an oracle | 0.0 (100/100) [20.9 (86/72)] | 0.0 (100/100) [23.1 (87/69)] | 0.0 (100/100)" in report
+    assert "A note." in report
     assert "[21.5 (76/81)]" in report and "[34.2]" in report  # the paper's figures
     assert (tmp_path / "report" / "de-en-steps.png").stat().st_size > 10_000
 

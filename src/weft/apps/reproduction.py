@@ -48,7 +48,7 @@ def run_experiments(path: Path, settings: Sequence[str]) -> None:
     figures = read_toml(Path(config.figures))
     output = Path(config.output)
     output.mkdir(parents=True, exist_ok=True)
-    parts = [_INTRODUCTION]
+    parts = [_INTRODUCTION, *([config.note] if config.note else [])]
     for pair in config.pairs:
         results = run_pair(pair)
         picture = output / f"{pair.name}-steps.png"
@@ -60,12 +60,10 @@ def run_experiments(path: Path, settings: Sequence[str]) -> None:
 
 _INTRODUCTION = """# The paper's experiments, made again
 
-Written by `weft experiments`. AER (precision/recall), in percent. The paper's figures stand in square brackets: they
-are of the full test sets, ours of every other sentence of them, and its training text for Romanian was another one.
-"Merged" is grow-diag in Lilt's meaning, which is the paper's, or both directions at once where the method does that;
-for other aligners it is the best of grow-diag and grow-diag-final, in Moses' meaning and in Lilt's, and of
-grow-diag-final-and. They have aligned the gold sentences together with the training text, as their users do it; weft's
-models have never seen them. Intervals are 95 % of a bootstrap over sentences."""
+Written by `weft experiments`. AER (precision/recall), in percent; the paper's figures stand in square brackets.
+"Merged" is grow-diag in Lilt's meaning, which is the paper's, or both directions at once where the method does that; for other
+aligners it is the best of grow-diag and grow-diag-final, in Moses' meaning and in Lilt's, and of grow-diag-final-and.
+Intervals are 95 % of a bootstrap over sentences."""
 
 
 def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> str:
@@ -144,15 +142,14 @@ _PAPERS_NAME = {
     "guided": "guided",
     "Zenkel et al. (2019)": "zenkel-2019",
     "Garg et al. (2019)": "garg-2019",
-    "GIZA++ (MGIZA, published)": "giza-words",
-    "GIZA++ (MGIZA), pieces": "giza-pieces",
 }
 
 
 def _all_systems(results: PairResults, systems: Systems, papers: dict[str, dict[str, list[str]]]) -> str:
+    names = _PAPERS_NAME | {other.name: other.paper for other in results.config.others}
     rows = []
     for name, scores in systems.items():
-        known = papers.get(_PAPERS_NAME.get(name, ""), {}).get(results.config.name, ["", "", ""])
+        known = papers.get(names.get(name, ""), {}).get(results.config.name, ["", "", ""])
         cells = [_beside(_shown(one), paper) for one, paper in zip(scores, known, strict=True)]
         merged = scores[-1]
         low, high = merged.interval(RESAMPLES, SEED) if merged else (0.0, 0.0)

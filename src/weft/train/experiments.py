@@ -47,6 +47,8 @@ class OtherAligner:
     forward: str
     backward: str
     """Source word first, as in the other file."""
+    paper: str = ""
+    """Its name in the paper's figures, if it is there."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class ExperimentsConfig:
     """Folder of the report."""
     figures: str = "docs/reproduction/paper.toml"
     """The paper's own figures."""
+    note: str = ""
+    """What readers must know to compare the figures."""
 
 
 def load_experiments(path: Path, settings: Sequence[str]) -> ExperimentsConfig:
