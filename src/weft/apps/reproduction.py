@@ -61,9 +61,9 @@ def run_experiments(path: Path, settings: Sequence[str]) -> None:
 _INTRODUCTION = """# The paper's experiments, made again
 
 Written by `weft experiments`. AER (precision/recall), in percent; the paper's figures stand in square brackets.
-"Merged" is grow-diag in Lilt's meaning, which is the paper's, or both directions at once where the method does that; for other
-aligners it is the best of grow-diag and grow-diag-final, in Moses' meaning and in Lilt's, and of grow-diag-final-and.
-Intervals are 95 % of a bootstrap over sentences."""
+"Merged" is grow-diag in Lilt's meaning, which is the paper's, or both directions at once where the method does that;
+for other aligners it is the best of grow-diag and grow-diag-final, in Moses' meaning and in Lilt's, and of
+grow-diag-final-and. Intervals are 95 % of a bootstrap over sentences."""
 
 
 def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> str:
