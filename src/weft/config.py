@@ -21,7 +21,7 @@ Symmetrisation = Literal[
     "lilt-grow-diag",
     "lilt-grow-diag-final",
 ]
-Merge = Literal["forward", "backward", "best-cells", "mean", "geometric"] | Symmetrisation
+Merge = Literal["forward", "backward", "best-cells", "mean"] | Symmetrisation
 """The best cells of one direction or of both, cells with a high mean, or a symmetrisation of both directions."""
 
 
@@ -221,8 +221,8 @@ class GuidedConfig:
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     rounds: int = 1
     """Rounds of training; from the second on, the links are those of the layers of the round before."""
-    threshold: float = 0.4
-    """Cells are links where the mean of both directions' attention is at least this."""
+    threshold: float = 0.55
+    """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:

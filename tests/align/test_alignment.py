@@ -7,14 +7,12 @@ import json
 import re
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
 from weft.align import alignment as module
-from weft.align.aligner import word_links
 from weft.align.alignment import Alignment
 from weft.align.formats import Format, formatted
 from weft.text.sentence import Sentence
@@ -82,20 +80,6 @@ def test_a_page_shows_every_pair_and_loads_nothing() -> None:
     for drawn in re.findall(r"<svg.*?</svg>", page):
         ElementTree.fromstring(drawn)
     assert HOUSE._repr_html_().count("<circle") == 3
-
-
-def test_two_words_are_linked_as_strongly_as_their_strongest_pieces() -> None:
-    strength = np.array(
-        [
-            [[0.9, 0.2, 0.0], [0.6, 0.1, 0.0], [0.0, 0.0, 1.0]],
-            [[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
-        ]
-    )  # (batch, target, source); both words of the first pair have two pieces on the target side
-    source = np.array([[0, 1, -1], [0, -1, -1]])
-    target = np.array([[0, 0, -1], [0, -1, -1]])
-    (first, first_score), (second, second_score) = word_links(strength, source, target, 0.5)
-    assert first == {(0, 0): 0.9} and second == {}
-    assert first_score == pytest.approx((0.9 + 0.2 + 0.9 + 0.6) / 4) and second_score == pytest.approx(0.3)
 
 
 def test_the_public_names_are_there_and_others_are_not() -> None:

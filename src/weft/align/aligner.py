@@ -1,8 +1,8 @@
 """The small aligner: a stream of sentence pairs in, the same number of alignments out, in order. No torch.
 
 A model folder holds config.json, model.onnx, tokenizer.json and README.md. The graph gives, for a batch of sentence
-pairs, how much attention each piece pays to those of the other side, in both directions; where the mean of both is high
-enough, there is a link.
+pairs, how much attention each piece pays to those of the other side, in both directions; links are where the mean of
+both is high.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import onnxruntime
 
 from weft.align.alignment import Alignment
+from weft.align.extract import word_links
 from weft.align.shipped import find_model
 from weft.config import TextConfig
 from weft.errors import WeftError
@@ -96,32 +97,6 @@ def load(model: str, threads: int = 0, raw: bool = False) -> Aligner:
     between spaces.
     """
     return Aligner(find_model(model), threads, raw)
-
-
-def word_links(
-    strength: np.ndarray, source_words: np.ndarray, target_words: np.ndarray, threshold: float
-) -> list[tuple[dict[tuple[int, int], float], float]]:
-    """Links between words from a batch of matrices between pieces, (batch, target, source), and scores of the pairs.
-
-    ``source_words`` (batch, source) and ``target_words`` (batch, target) have the number of each piece's word, −1 for
-    what is no piece. Two words are linked if any two of their pieces are, as strongly as the strongest of these.
-    """
-    words = (target_words >= 0)[:, :, None] & (source_words >= 0)[:, None, :]
-    strength = np.where(words, strength, 0.0)  # (batch, target, source)
-    rows, targets, sources = np.nonzero(words & (strength >= threshold))
-    size = int(max(source_words.max(), target_words.max())) + 1
-    # One number for a pair of words, in the order of row, source word, target word.
-    numbers = (rows * size + source_words[rows, sources]) * size + target_words[rows, targets]
-    links, places = np.unique(numbers, return_inverse=True)
-    strongest = np.zeros(len(links))
-    np.maximum.at(strongest, places, strength[rows, targets, sources])
-    links_of: list[dict[tuple[int, int], float]] = [{} for _ in strength]
-    for number, probability in zip(links.tolist(), strongest.tolist(), strict=True):
-        row, cell = divmod(number, size * size)
-        links_of[row][divmod(cell, size)] = probability
-    pieces = (source_words >= 0).sum(1) + (target_words >= 0).sum(1)
-    scores = (strength.max(1).sum(1) + strength.max(2).sum(1)) / np.maximum(pieces, 1)
-    return list(zip(links_of, scores.tolist(), strict=True))
 
 
 def is_small_aligner(folder: Path) -> bool:

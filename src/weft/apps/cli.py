@@ -113,7 +113,7 @@ def align(
         reverse: The text has the model's target language first; the links, too.
         method: How a whole system aligns (default: the best that it has).
         merge: How it makes one set of links of both directions (default: what suits the method).
-        threshold: For --merge mean and geometric: how high the mean of both directions must be.
+        threshold: For --merge mean: how high the mean of both directions must be.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
         output: Write into this file instead of stdout; until it is finished it is called FILE.partial.
         resume: Go on with FILE.partial where an earlier command with the same options was interrupted.

@@ -98,7 +98,7 @@ class _Merged:
 
     def links(self, merge: Merge) -> list[Links]:
         """Links between words."""
-        if merge in ("forward", "backward", "best-cells", "mean", "geometric"):
+        if merge in ("forward", "backward", "best-cells", "mean"):
             return _word_links(self._cells(merge), self._batch)
         ways = zip(self.links("forward"), self.links("backward"), strict=True)
         return [symmetrize(forward, backward, merge) for forward, backward in ways]
@@ -112,7 +112,7 @@ class _Merged:
             return best_source_links(attention.backward.mT, source, target).mT
         if merge == "best-cells":
             return best_cell_links(*attention, target, source)
-        return mean_links(*attention, self._threshold, target, source, geometric=merge == "geometric")
+        return mean_links(*attention, self._threshold, target, source)
 
 
 def _word_links(cells: Tensor, batch: list[EncodedPair]) -> list[Links]:

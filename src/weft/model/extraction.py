@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from weft.align.extract import linked_cells
 from weft.model.layers import Rows
 from weft.model.losses import is_word
 from weft.text.subwords import END
@@ -48,14 +49,8 @@ def _words_per_sentence(side: Rows, count: int) -> Tensor:
     return lengths.scatter_add(1, side.segments.clamp(min=0).long(), is_word(side.ids).long())
 
 
-def mean_links(
-    forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows, geometric: bool = False
-) -> Tensor:
-    """Two directions: the cells where the mean, or the geometric mean, of both attentions is at least ``threshold``.
-
-    The mean lets one direction speak for both; for the geometric mean both have to see the link.
-    """
+def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
+    """Two directions: the cells where the mean of both attentions is high, by the rule of ``linked_cells``."""
     words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
     words = words & (target.segments[:, :, None] == source.segments[:, None, :])
-    merged = (forward * backward).sqrt() if geometric else (forward + backward) / 2
-    return (merged >= threshold) & words
+    return linked_cells(torch.where(words, (forward + backward) / 2, 0), threshold)
