@@ -80,7 +80,7 @@ class Subwords:
         return subwords
 
     def save(self, path: Path) -> None:
-        path.write_text(self._tokenizer.to_str(pretty=True), encoding="utf-8")
+        path.write_text(self._tokenizer.to_str(), encoding="utf-8")
 
     def __len__(self) -> int:
         """The size of the vocabulary."""
