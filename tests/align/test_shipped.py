@@ -1,4 +1,4 @@
-"""Names of models."""
+"""Names of models, and the models that are shipped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import pytest
 
 from weft.align import shipped
 from weft.apps.models import list_models
+from weft.config import GoldConfig
 from weft.errors import WeftError
+from weft.train.report import Gold, score_aligner
+
+MODELS = shipped.shipped_models()
+MOST = {"de-en": 0.153, "en-fr": 0.044, "ro-en": 0.220}  # error rates
 
 
 @pytest.fixture
@@ -36,3 +41,27 @@ def test_names_and_paths(folder: Path) -> None:
 def test_the_list_shows_name_size_and_first_paragraph(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     list_models()
     assert capsys.readouterr().out == "de-en   0.0 MB  A model for de-en.\nro-en   0.0 MB  A model for ro-en.\n"
+
+
+def test_what_is_shipped_is_small() -> None:
+    sizes = {name: sum(path.stat().st_size for path in folder.iterdir()) for name, folder in MODELS.items()}
+    assert sizes.keys() == MOST.keys()
+    assert max(sizes.values()) <= 20e6 and sum(sizes.values()) <= 45e6
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_card(name: str) -> None:
+    card = shipped.card(MODELS[name])
+    for part in ("Data", "Licence of the data", "Training", "Quality", "Limits"):
+        assert f"**{part}.**" in card
+    assert "`sentences:" in card  # the signature of the score
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_error_rates_where_the_gold_is_at_hand(name: str) -> None:
+    """Gold sentences are not part of weft: the files of recipes/reproduction.toml, if somebody has them."""
+    folder = Path(__file__).parents[2] / "data" / name
+    if not (folder / "dev.gold").exists():
+        pytest.skip(f"{folder} has no gold links")
+    gold = Gold.read(GoldConfig(*(str(folder / f"dev.{part}") for part in ("src", "tgt", "gold"))))
+    assert score_aligner(MODELS[name], gold).score.aer <= MOST[name]
