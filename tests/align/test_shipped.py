@@ -63,5 +63,6 @@ def test_error_rates_where_the_gold_is_at_hand(name: str) -> None:
     folder = Path(__file__).parents[2] / "data" / name
     if not (folder / "dev.gold").exists():
         pytest.skip(f"{folder} has no gold links")
-    gold = Gold.read(GoldConfig(*(str(folder / f"dev.{part}") for part in ("src", "tgt", "gold"))))
+    source, target, links = (str(folder / f"dev.{part}") for part in ("src", "tgt", "gold"))
+    gold = Gold.read(GoldConfig(source, target, links))
     assert score_aligner(MODELS[name], gold).score.aer <= MOST[name]
