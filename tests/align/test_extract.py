@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from weft.align.extract import linked_cells, word_links
+from weft.align.extract import BatchAttention, linked_cells
+from weft.config import Merge
 
 
 def cells(strength: list[list[float]], threshold: float = 0.5) -> set[tuple[int, int]]:
@@ -44,9 +45,46 @@ def test_two_words_are_linked_as_strongly_as_their_strongest_pieces() -> None:
             [[0.9, 0.2, 0.0], [0.6, 0.1, 0.0], [0.0, 0.0, 1.0]],
             [[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
         ]
-    )  # (batch, target, source); both words of the first pair have two pieces on the target side
-    source = np.array([[0, 1, -1], [0, -1, -1]])
-    target = np.array([[0, 0, -1], [0, -1, -1]])
-    (first, first_score), (second, second_score) = word_links(strength, source, target, 0.5)
-    assert first == {(0, 0): 0.9} and second == {}
-    assert first_score == pytest.approx((0.9 + 0.2 + 0.9 + 0.6) / 4) and second_score == pytest.approx(0.3)
+    )  # (batch, target, source); the target word of the first pair has two pieces
+    batch = BatchAttention.of(strength, strength, [[0, 1], [0]], [[0, 0], [0]])
+    assert batch.links("mean", 0.5) == [{(0, 0): 0.9}, {}]
+    assert batch.scores() == pytest.approx([(0.9 + 0.2 + 0.9 + 0.6) / 4, 0.3])
+
+
+def test_every_merge() -> None:
+    forward = np.array([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]])
+    backward = np.array([[[0.6, 0.1, 0.3], [0.1, 0.1, 0.3], [0.1, 0.6, 0.1], [0.2, 0.2, 0.3]]])
+    batch = BatchAttention.of(forward, backward, [[0, 1]], [[0, 1, 2]])  # the last row and column are ends of sentences
+
+    def links(merge: Merge, threshold: float = 0.0) -> set[tuple[int, int]]:
+        return set(batch.links(merge, threshold)[0])
+
+    assert links("forward") == {(0, 0), (0, 2)}  # the second target word looks at the end
+    assert links("backward") == {(0, 0), (1, 2)}
+    assert links("intersection") == {(0, 0)} and links("union") == {(0, 0), (0, 2), (1, 2)}
+    assert links("best-cells") == {(0, 0), (1, 2)}  # 0.42 and 0.24
+    assert links("mean", 0.6) == {(0, 0)} and links("mean", 0.5) == {(0, 0), (1, 2)}
+    assert batch.links("union")[0] == pytest.approx({(0, 0): 0.65, (0, 2): 0.3, (1, 2): 0.5})
+
+
+def test_best_cells_are_those_of_packed_rows() -> None:
+    torch = pytest.importorskip("torch")
+    from weft.model.extraction import best_cell_links, best_source_links
+    from weft.model.system import PairRows
+
+    generator = np.random.default_rng(2)
+    lengths = [(3, 5), (6, 2), (1, 1), (6, 6)]  # source, target
+    forward, backward = generator.random((2, len(lengths), 7, 7))
+    ids = [torch.zeros(len(lengths), 7, dtype=torch.int32) for _ in range(2)]
+    for row, pair in enumerate(lengths):
+        for side, length in zip(ids, pair, strict=True):
+            side[row, :length], side[row, length] = 5, 1
+        forward[row, :, pair[0] + 1 :], backward[row, pair[1] + 1 :] = 0, 0  # no attention to padding
+    rows = PairRows.of(*ids)
+    words = [[list(range(pair[side])) for pair in lengths] for side in range(2)]
+    batch = BatchAttention.of(forward, backward, *words)
+    both = best_cell_links(torch.from_numpy(forward), torch.from_numpy(backward), rows.target, rows.source)
+    one = best_source_links(torch.from_numpy(forward), rows.target, rows.source)
+    for merge, expected in (("best-cells", both), ("forward", one)):
+        found = {(row, j, i) for row, links in enumerate(batch.links(merge)) for i, j in links}
+        assert found == {tuple(cell) for cell in expected.nonzero().tolist()}

@@ -7,9 +7,7 @@ both is high.
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,18 +17,20 @@ import numpy as np
 import onnxruntime
 
 from weft.align.alignment import Alignment
-from weft.align.extract import word_links
+from weft.align.extract import BatchAttention
 from weft.align.shipped import find_model
-from weft.config import TextConfig
+from weft.align.stream import Aligned, align_stream
+from weft.config import Merge, TextConfig
 from weft.errors import WeftError
 from weft.settings import from_dict
 from weft.text.described import read_description
-from weft.text.pairs import EncodedPair, OnLong, encode_pairs, too_long
-from weft.text.sentence import Text, sentence_pair
+from weft.text.pairs import EncodedPair, OnLong, too_long
+from weft.text.parallel import processes
+from weft.text.sentence import Text
 from weft.text.subwords import END, PAD, Subwords
 
 FORMAT = "weft aligner 1"
-_WINDOW = 8_192  # pairs that are read ahead and sorted by length
+AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _BATCH_TOKENS = 2_048
 _STEP = 8  # sentences are filled up to a multiple of this
 
@@ -38,15 +38,26 @@ _STEP = 8  # sentences are filled up to a multiple of this
 class Aligner:
     """A loaded model."""
 
-    def __init__(self, folder: Path, threads: int = 0, raw: bool = False) -> None:
-        """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet."""
+    def __init__(
+        self,
+        folder: Path,
+        threads: int = 0,
+        raw: bool = False,
+        merge: Merge = "mean",
+        threshold: float | None = None,
+    ) -> None:
+        """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet.
+
+        ``merge`` and ``threshold`` say how links are made of the attention of both directions.
+        """
         config = read_description(folder / "config.json", FORMAT, "model folder")
         where = f"{folder / 'config.json'}: text"
         self.subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], where))
-        self.threshold = float(config["threshold"])
+        self.merge: Merge = merge
+        self.threshold = float(config["threshold"]) if threshold is None else threshold
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
         # Each thread computes batches of its own: that takes less time than to share every one.
-        self._workers = ThreadPoolExecutor(threads or _cores())
+        self._workers = ThreadPoolExecutor(threads or processes())
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         try:
@@ -57,46 +68,43 @@ class Aligner:
             problem = str(error).splitlines()[0]
             raise WeftError(f"{folder / 'model.onnx'}: not the graph of this model: {problem}") from None
 
-    def align(self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long) -> Iterator[Alignment]:
+    def align(
+        self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long, ahead: int = AHEAD
+    ) -> Iterator[Alignment]:
         """The alignments of sentence pairs, in order; a side is text or a list of words.
 
-        Reads some way ahead, so that pairs of one shape share a batch. A pair that is too long is an error, or, where
-        ``on_long`` returns, has no links.
+        Reads ``ahead`` pairs, so that those of one shape share a batch; with 1, each is answered before the next is
+        read. A pair that is too long is an error, or, where ``on_long`` returns, has no links.
         """
-        iterator, seen = iter(pairs), 0
-        while window := list(itertools.islice(iterator, _WINDOW)):
-            sentences = [sentence_pair(*pair, self.subwords.text, self.tokenisation) for pair in window]
-            found = [Alignment(source, target) for source, target in sentences]
-            words = [(source.words, target.words) for source, target in sentences]
-            batches = list(_batches(encode_pairs(words, self.subwords, seen, on_long)))
-            for batch, results in zip(batches, self._workers.map(self._align_batch, batches), strict=True):
-                for pair, (links, score) in zip(batch, results, strict=True):
-                    found[pair.number] = Alignment(*sentences[pair.number], links, score)
-            seen += len(window)
-            yield from found
+        return align_stream(pairs, self.subwords, self.tokenisation, self._align_encoded, on_long, ahead)
 
-    def _align_batch(self, batch: list[EncodedPair]) -> list[tuple[dict[tuple[int, int], float], float]]:
-        """The links of each pair with their probabilities, and its score."""
+    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+        for aligned in self._workers.map(self._align_batch, _batches(encoded)):
+            yield from aligned
+
+    def _align_batch(self, batch: list[EncodedPair]) -> list[Aligned]:
         source_length, target_length = _shape(batch[0])
         ids = {
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
         forward, backward = (np.asarray(way) for way in self._session.run(["forward", "backward"], ids))
-        owners = (
-            _owners([pair.source.words for pair in batch], source_length),
-            _owners([pair.target.words for pair in batch], target_length),
+        attention = BatchAttention.of(
+            forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
         )
-        return word_links((forward + backward) / 2, *owners, self.threshold)
+        return list(zip(batch, attention.links(self.merge, self.threshold), attention.scores(), strict=True))
 
 
-def load(model: str, threads: int = 0, raw: bool = False) -> Aligner:
+def load(
+    model: str, threads: int = 0, raw: bool = False, merge: Merge = "mean", threshold: float | None = None
+) -> Aligner:
     """A shipped aligner by its name, such as de-en, or one in a model folder.
 
     ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
-    between spaces.
+    between spaces. ``merge``: how links are made of both directions, or which of them is used alone. ``threshold``: the
+    probability that links need when merged by their mean; the default is the model's own.
     """
-    return Aligner(find_model(model), threads, raw)
+    return Aligner(find_model(model), threads, raw, merge, threshold)
 
 
 def is_small_aligner(folder: Path) -> bool:
@@ -105,11 +113,6 @@ def is_small_aligner(folder: Path) -> bool:
         return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _cores() -> int:
-    """As many as this process may use, where the system tells."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:
@@ -138,12 +141,4 @@ def _rows(sentences: list[list[int]], length: int) -> np.ndarray:
     for row, ids in enumerate(sentences):
         rows[row, : len(ids)] = ids
         rows[row, len(ids)] = END
-    return rows
-
-
-def _owners(sentences: list[list[int]], length: int) -> np.ndarray:
-    """(batch, length): the word of each piece, −1 for end-of-sentence and padding."""
-    rows = np.full((len(sentences), length), -1, np.int64)
-    for row, words in enumerate(sentences):
-        rows[row, : len(words)] = words
     return rows

@@ -17,7 +17,7 @@ from weft.apps.picture import Panel, Picture
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
-from weft.text.corpus import Corpus
+from weft.text.corpus import Block, Corpus
 from weft.text.pairs import OnLong, describe_too_long
 
 Form = Format | Literal["grid"]
@@ -32,7 +32,7 @@ _BEST_MERGE: dict[Method, Merge] = {
 
 
 class AnyAligner(Protocol):
-    def align(self, pairs: Iterable[TextPair], on_long: OnLong) -> Iterator[Alignment]: ...
+    def align(self, pairs: Iterable[TextPair], on_long: OnLong, ahead: int = ...) -> Iterator[Alignment]: ...
 
 
 def align_file(
@@ -47,6 +47,7 @@ def align_file(
     strict: bool,
     output: Path | None,
     resume: bool,
+    line_buffered: bool,
 ) -> None:
     """Write the links of sentence pairs, in their order."""
     if resume and (output is None or form not in _LINE_BY_LINE):
@@ -58,6 +59,7 @@ def align_file(
     file = (corpus.files or corpus.source)[0]
     on_screen = output is None and sys.stdout.isatty()
     with Progress(visible=not on_screen) as progress, _opened(output, resume) as (out, done):
+        progress.phase("aligning", corpus.size(), "B")
 
         def on_bad(bad: BadLine) -> None:
             problem = f"{bad.file}:{bad.line}: {bad.problem}"
@@ -68,10 +70,15 @@ def align_file(
         def on_long(number: int, pieces: int) -> None:
             on_bad(BadLine("stdin" if file == "-" else file, done + number + 1, describe_too_long(pieces)))
 
-        alignments = aligner.align(_pairs(corpus, done, reverse, on_bad, progress), on_long)
+        ahead = {"ahead": 1} if line_buffered else {}
+        blocks = corpus.blocks(1) if line_buffered else corpus.blocks()
+        alignments = aligner.align(_pairs(blocks, done, reverse, on_bad, progress), on_long, **ahead)
         if reverse:
             alignments = (alignment.reversed() for alignment in alignments)
-        out.writelines(_grids(alignments) if form == "grid" else formatted(alignments, form))
+        for text in _grids(alignments) if form == "grid" else formatted(alignments, form):
+            out.write(text)
+            if line_buffered:
+                out.flush()
 
 
 @contextlib.contextmanager
@@ -117,12 +124,13 @@ def _grids(alignments: Iterable[Alignment]) -> Iterator[str]:
 def _load(model: Path, raw: bool, method: Method | None, merge: Merge | None, threshold: float | None) -> AnyAligner:
     """A small aligner, or a whole system with what suits it best where nothing is said."""
     if is_small_aligner(model):
-        if method or merge:
-            raise WeftError(f"{model}: a small aligner has one method; leave out --method and --merge")
-        aligner = Aligner(model, raw=raw)
-        aligner.threshold = aligner.threshold if threshold is None else threshold
-        return aligner
-    import torch
+        if method:
+            raise WeftError(f"{model}: a small aligner has one method; leave out --method")
+        return Aligner(model, raw=raw, merge=merge or "mean", threshold=threshold)
+    try:
+        import torch
+    except ImportError:
+        raise WeftError(f"{model}: a whole system needs torch: pip install 'weft[train]'") from None
 
     from weft.model.aligner import SystemAligner
     from weft.model.system import AlignmentSystem
@@ -137,14 +145,13 @@ def _load(model: Path, raw: bool, method: Method | None, merge: Merge | None, th
 
 
 def _pairs(
-    corpus: Corpus, skip: int, reverse: bool, on_bad: Callable[[BadLine], None], progress: Progress
+    blocks: Iterable[Block], skip: int, reverse: bool, on_bad: Callable[[BadLine], None], progress: Progress
 ) -> Iterator[TextPair]:
     """The text of all pairs but the first, the model's source language in front.
 
     A bad line is an empty pair: no line is lost.
     """
-    progress.phase("aligning", corpus.size(), "B")
-    for block in corpus.blocks():
+    for block in blocks:
         first = min(skip, len(block.source))
         skip -= first
         for index in range(first, len(block.source)):

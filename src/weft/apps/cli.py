@@ -101,6 +101,7 @@ def align(
     strict: bool = False,
     output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     resume: bool = False,
+    line_buffered: bool = False,
 ) -> None:
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
@@ -112,17 +113,18 @@ def align(
         raw: The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces.
         reverse: The text has the model's target language first; the links, too.
         method: How a whole system aligns (default: the best that it has).
-        merge: How it makes one set of links of both directions (default: what suits the method).
-        threshold: For --merge mean: how high the mean of both directions must be.
+        merge: How links are made of both directions; forward and backward are one alone (default: what suits best).
+        threshold: For --merge mean: the probability that a link needs. Higher: fewer and better links.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
         output: Write into this file instead of stdout; until it is finished it is called FILE.partial.
         resume: Go on with FILE.partial where an earlier command with the same options was interrupted.
+        line_buffered: Answer each line before the next is read, for programs that wait for it; slower.
     """
     from weft.apps.align import align_file
     from weft.text.corpus import Corpus
 
     corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
-    align_file(model, corpus, format, raw, reverse, method, merge, threshold, strict, output, resume)
+    align_file(model, corpus, format, raw, reverse, method, merge, threshold, strict, output, resume, line_buffered)
 
 
 def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:

@@ -10,6 +10,7 @@ import codecs
 import contextlib
 import gzip
 import io
+import itertools
 import json
 import lzma
 import sys
@@ -78,22 +79,23 @@ class Corpus:
         """Bytes on disk (0 for stdin and pipes), to measure progress by."""
         return sum(Path(name).stat().st_size for name in self.files + self.source + self.target if name != "-")
 
-    def blocks(self) -> Iterator[Block]:
-        """All lines, in order, in blocks."""
+    def blocks(self, size: int = 0) -> Iterator[Block]:
+        """All lines, in order, in blocks of ``size`` (0: of a size that suits bulk work)."""
+        size = size or _BLOCK_LINES
         for name in self.files:
             with open_lines(name) as lines:
                 first = 1
-                while block := _take(lines):
+                while block := _take(lines, size):
                     yield Block(_shown(name), first, block, bytes_read=lines.bytes_read())
                     first += len(block)
         for source, target in zip(self.source, self.target, strict=True):
-            yield from self._blocks_of_two(source, target)
+            yield from self._blocks_of_two(source, target, size)
 
-    def _blocks_of_two(self, source: str, target: str) -> Iterator[Block]:
+    def _blocks_of_two(self, source: str, target: str, size: int) -> Iterator[Block]:
         with open_lines(source) as source_lines, open_lines(target) as target_lines:
             first = 1
             while True:
-                sources, targets = _take(source_lines), _take(target_lines)
+                sources, targets = _take(source_lines, size), _take(target_lines, size)
                 if len(sources) != len(targets):
                     source_count = first - 1 + len(sources) + sum(1 for _ in source_lines)
                     target_count = first - 1 + len(targets) + sum(1 for _ in target_lines)
@@ -200,13 +202,8 @@ class _Zstandard(io.RawIOBase):
             self._frame = None if frame.eof else frame
 
 
-def _take(lines: Lines) -> list[bytes]:
-    block: list[bytes] = []
-    for line in lines:
-        block.append(line)
-        if len(block) == _BLOCK_LINES:
-            break
-    return block
+def _take(lines: Lines, count: int) -> list[bytes]:
+    return list(itertools.islice(lines, count))
 
 
 def _shown(name: str) -> str:
