@@ -272,6 +272,22 @@ class JointConfig:
 
 
 @dataclass(frozen=True)
+class AlignerConfig:
+    """What config.json of a small aligner says."""
+
+    format: str
+    vocabulary: int
+    """Entries of the tokenizer."""
+    threshold: float
+    """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
+    text: TextConfig = field(default_factory=TextConfig)
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "vocabulary")
+        _shares(self, "threshold")
+
+
+@dataclass(frozen=True)
 class GoldConfig:
     """Sentences with gold links, to score every stage with. Training never sees the links."""
 

@@ -54,3 +54,17 @@ def test_damage_is_named(folder: Path, name: str, damage: str) -> None:
         path.write_text(json.dumps({"format": "something else"}))
     with pytest.raises(WeftError, match=r"model"):
         load_translation(folder, CPU)
+
+
+def test_shapes_are_checked_before_memory_is_taken(folder: Path) -> None:
+    described = json.loads((folder / "config.json").read_text())
+    described["model"]["width"] = 2**24  # a table of terabytes
+    (folder / "config.json").write_text(json.dumps(described))
+    with pytest.raises(
+        WeftError, match=r"not the weights of this model: .* but config\.json wants"
+    ):
+        load_translation(folder, CPU)
+    del described["model"]
+    (folder / "config.json").write_text(json.dumps(described))
+    with pytest.raises(WeftError, match="damaged, it has no 'model'"):
+        load_translation(folder, CPU)

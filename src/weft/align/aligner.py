@@ -18,9 +18,10 @@ import onnxruntime
 
 from weft.align.alignment import Alignment
 from weft.align.extract import BatchAttention
+from weft.align.graph import check_graph
 from weft.align.shipped import find_model
 from weft.align.stream import Aligned, align_stream
-from weft.config import Merge, TextConfig
+from weft.config import AlignerConfig, Merge
 from weft.errors import WeftError
 from weft.settings import from_dict
 from weft.text.described import read_description
@@ -50,11 +51,12 @@ class Aligner:
 
         ``merge`` and ``threshold`` say how links are made of the attention of both directions.
         """
-        config = read_description(folder / "config.json", FORMAT, "model folder")
-        where = f"{folder / 'config.json'}: text"
-        self.subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], where))
+        path = folder / "config.json"
+        config = from_dict(AlignerConfig, read_description(path, FORMAT, "model folder", needs=("text",)), str(path))
+        self.subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
+        check_graph(folder / "model.onnx", config.vocabulary)
         self.merge: Merge = merge
-        self.threshold = float(config["threshold"]) if threshold is None else threshold
+        self.threshold = config.threshold if threshold is None else threshold
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
         # Each thread computes batches of its own: that takes less time than to share every one.
         self._workers = ThreadPoolExecutor(threads or processes())

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.config import Direction, ModelConfig, TextConfig
 from weft.errors import WeftError
@@ -22,6 +22,7 @@ from weft.text.described import read_description
 from weft.text.subwords import Subwords
 
 TRANSLATION = "weft translation model 1"
+Built = TypeVar("Built", bound=nn.Module)
 
 
 class Content(NamedTuple):
@@ -61,11 +62,12 @@ def write_files(
         raise WeftError(f"{folder}: cannot be written: {error}") from None
 
 
-def read_folder(folder: Path, form: str) -> Content:
-    """Read a folder of the given format; weights in full precision."""
+def read_folder(folder: Path, form: str, needs: Sequence[str]) -> Content:
+    """Read a folder of the given format, whose config has what it ``needs``; weights in full precision."""
     path = folder / "config.json"
-    config = read_description(path, form, "model folder")
-    subwords = Subwords.load(folder / "tokenizer.json", from_dict(TextConfig, config["text"], f"{path}: text"))
+    config = read_description(path, form, "model folder", needs=("text", "vocabulary", *needs))
+    text = from_dict(TextConfig, config["text"], f"{path}: text")
+    subwords = Subwords.load(folder / "tokenizer.json", text, config["vocabulary"])
     weights_path = folder / "model.safetensors"
     try:
         weights = {name: value.float() for name, value in load_file(weights_path).items()}
@@ -74,8 +76,22 @@ def read_folder(folder: Path, form: str) -> Content:
     return Content(config, weights, subwords)
 
 
-def not_these_weights(folder: Path, error: Exception) -> WeftError:
-    return WeftError(f"{folder / 'model.safetensors'}: not the weights of this model: {str(error).splitlines()[0]}")
+def with_weights(build: Callable[[], Built], weights: dict[str, Tensor], folder: Path) -> Built:
+    """The model that ``build`` makes, with its weights from a folder; shapes are checked before memory is taken."""
+    with torch.device("meta"):
+        wanted = {name: tuple(value.shape) for name, value in build().state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in weights.items()}
+    for name in sorted(wanted.keys() | found.keys()):
+        if wanted.get(name) != found.get(name):
+            problem = f"{name} is {found.get(name, 'not there')}, but config.json wants {wanted.get(name, 'none')}"
+            raise not_these_weights(folder, problem)
+    model = build()
+    model.load_state_dict(weights)
+    return model
+
+
+def not_these_weights(folder: Path, problem: object) -> WeftError:
+    return WeftError(f"{folder / 'model.safetensors'}: not the weights of this model: {str(problem).splitlines()[0]}")
 
 
 @dataclass(frozen=True)
@@ -111,11 +127,7 @@ def save_translation(
 
 def load_translation(folder: Path, device: torch.device) -> LoadedModel:
     """Load a translation model for inference."""
-    config, weights, subwords = read_folder(folder, TRANSLATION)
+    config, weights, subwords = read_folder(folder, TRANSLATION, needs=("model", "direction"))
     shape = from_dict(ModelConfig, config["model"], f"{folder / 'config.json'}: model")
-    model = TranslationModel(shape, config["vocabulary"])
-    try:
-        model.load_state_dict(weights)
-    except RuntimeError as error:
-        raise not_these_weights(folder, error) from None
+    model = with_weights(lambda: TranslationModel(shape, config["vocabulary"]), weights, folder)
     return LoadedModel(model.to(device).eval(), subwords, config["direction"])

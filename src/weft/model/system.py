@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from weft.config import AlignmentConfig, Direction, GuidedConfig, Method, ModelConfig, OptimisationConfig
 from weft.errors import WeftError
 from weft.model.alignment import AlignmentLayer, Features, GuidedLayer, frozen_features, masked_softmax, same_sentence
-from weft.model.folder import Content, not_these_weights, read_folder, write_folder
+from weft.model.folder import Content, read_folder, with_weights, write_folder
 from weft.model.layers import Rows
 from weft.model.optimize import Predictor, initial_logits, optimise_attention
 from weft.model.translation import TranslationModel
@@ -223,27 +223,25 @@ class AlignmentSystem:
     @classmethod
     def load(cls, folder: Path, device: torch.device) -> AlignmentSystem:
         """Load a system for inference."""
-        config, weights, subwords = read_folder(folder, FORMAT)
+        needs = ("model", "alignment", "optimisation", "bidirectional", "guided")
+        config, weights, subwords = read_folder(folder, FORMAT, needs)
         where = str(folder / "config.json")
         shape = from_dict(ModelConfig, config["model"], f"{where}: model")
-        models = {direction: TranslationModel(shape, config["vocabulary"]) for direction in DIRECTIONS}
-        system = cls.on_top_of(
-            models,
-            subwords,
-            from_dict(AlignmentConfig, config["alignment"], f"{where}: alignment"),
-            from_dict(OptimisationConfig, config["optimisation"], f"{where}: optimisation"),
-            from_dict(OptimisationConfig, config["bidirectional"], f"{where}: bidirectional"),
-            from_dict(GuidedConfig, config["guided"], f"{where}: guided") if config["guided"] is not None else None,
+        alignment = from_dict(AlignmentConfig, config["alignment"], f"{where}: alignment")
+        optimisation, bidirectional = (
+            from_dict(OptimisationConfig, config[name], f"{where}: {name}")
+            for name in ("optimisation", "bidirectional")
         )
-        for direction, way in system.ways.items():
-            prefix = f"{direction}."
-            own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
-            try:
-                way.load_state_dict(own)
-            except RuntimeError as error:
-                raise not_these_weights(folder, error) from None
-            way.to(device)
-        return system.inference()
+        guided = from_dict(GuidedConfig, config["guided"], f"{where}: guided") if config["guided"] is not None else None
+        ways = with_weights(
+            lambda: nn.ModuleDict(
+                {way: OneWay(TranslationModel(shape, config["vocabulary"]), alignment, guided) for way in DIRECTIONS}
+            ),
+            weights,
+            folder,
+        ).to(device)
+        both = {way: cast(OneWay, ways[way]) for way in DIRECTIONS}
+        return cls(both, subwords, alignment, optimisation, bidirectional, guided).inference()
 
 
 def mean_guided_attention(systems: Sequence[AlignmentSystem], pair: PairRows) -> Attention:

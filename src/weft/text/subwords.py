@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
@@ -49,8 +49,7 @@ class Subwords:
 
         Where the text is too small for so many merges there are fewer; ``merges`` of the result tells.
         """
-        tokenizer = Tokenizer(models.BPE())
-        tokenizer.pre_tokenizer = _byte_level()
+        tokenizer = _plain_tokenizer(models.BPE())
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         trainer = trainers.BpeTrainer(  # pyrefly: ignore
             vocab_size=merges + len(alphabet), initial_alphabet=alphabet, show_progress=False, min_frequency=2
@@ -61,12 +60,12 @@ class Subwords:
         learned = json.loads(tokenizer.to_str())["model"]
         vocabulary = {symbol: index for index, symbol in enumerate(_SPECIAL)}
         vocabulary.update({piece: index + len(_SPECIAL) for piece, index in learned["vocab"].items()})
-        tokenizer = Tokenizer(models.BPE(vocabulary, [tuple(merge) for merge in learned["merges"]]))
-        tokenizer.pre_tokenizer = _byte_level()
-        return cls(tokenizer, text)
+        merged = models.BPE(vocabulary, [tuple(merge) for merge in learned["merges"]])
+        return cls(_plain_tokenizer(merged), text)
 
     @classmethod
-    def load(cls, path: Path, text: TextConfig) -> Subwords:
+    def load(cls, path: Path, text: TextConfig, size: int | None = None) -> Subwords:
+        """The vocabulary of a file, which must have ``size`` entries if that is given."""
         try:
             tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
         except OSError as error:
@@ -77,6 +76,10 @@ class Subwords:
         pieces = subwords.spellings[len(_SPECIAL) :]
         if tuple(subwords.spellings[: len(_SPECIAL)]) != _SPECIAL or not _BYTE_OF_CHARACTER.keys() <= set(pieces):
             raise WeftError(f"{path}: not a tokenizer of weft (it must have {', '.join(_SPECIAL)} and the 256 bytes)")
+        if _rules(tokenizer) != _rules(_plain_tokenizer(models.BPE())):
+            raise WeftError(f"{path}: not a tokenizer of weft (it has rules of its own)")
+        if size is not None and len(subwords) != size:
+            raise WeftError(f"{path}: has {len(subwords):,} pieces, but config.json says {size}")
         return subwords
 
     def save(self, path: Path) -> None:
@@ -117,14 +120,23 @@ class Subwords:
         return [word for word in text.split(" ") if word]
 
 
-def _byte_level() -> pre_tokenizers.PreTokenizer:
-    """Words between single spaces, each with a marked space in front, spelled in bytes."""
-    return pre_tokenizers.Sequence(
+def _plain_tokenizer(merges: models.BPE) -> Tokenizer:
+    """Words between single spaces, each with a marked space in front, spelled in bytes, which are then merged."""
+    tokenizer = Tokenizer(merges)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(" ", "removed"),
             pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False),
         ]
     )
+    return tokenizer
+
+
+def _rules(tokenizer: Tokenizer) -> dict[str, Any]:
+    """All that a tokenizer is but for its vocabulary."""
+    described = json.loads(tokenizer.to_str())
+    described["model"] = {name: value for name, value in described["model"].items() if name not in {"vocab", "merges"}}
+    return described
 
 
 def _characters_of_bytes() -> Iterator[tuple[str, int]]:
