@@ -60,9 +60,7 @@ def test_shapes_are_checked_before_memory_is_taken(folder: Path) -> None:
     described = json.loads((folder / "config.json").read_text())
     described["model"]["width"] = 2**24  # a table of terabytes
     (folder / "config.json").write_text(json.dumps(described))
-    with pytest.raises(
-        WeftError, match=r"not the weights of this model: .* but config\.json wants"
-    ):
+    with pytest.raises(WeftError, match=r"not the weights of this model: .* but config\.json wants"):
         load_translation(folder, CPU)
     del described["model"]
     (folder / "config.json").write_text(json.dumps(described))

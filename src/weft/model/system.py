@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -233,15 +233,15 @@ class AlignmentSystem:
             for name in ("optimisation", "bidirectional")
         )
         guided = from_dict(GuidedConfig, config["guided"], f"{where}: guided") if config["guided"] is not None else None
-        ways = with_weights(
-            lambda: nn.ModuleDict(
-                {way: OneWay(TranslationModel(shape, config["vocabulary"]), alignment, guided) for way in DIRECTIONS}
-            ),
-            weights,
-            folder,
-        ).to(device)
-        both = {way: cast(OneWay, ways[way]) for way in DIRECTIONS}
-        return cls(both, subwords, alignment, optimisation, bidirectional, guided).inference()
+
+        def one_way() -> OneWay:
+            return OneWay(TranslationModel(shape, config["vocabulary"]), alignment, guided)
+
+        ways: dict[Direction, OneWay] = {}
+        for way in DIRECTIONS:
+            own = {name.removeprefix(f"{way}."): value for name, value in weights.items() if name.startswith(f"{way}.")}
+            ways[way] = with_weights(one_way, own, folder).to(device)
+        return cls(ways, subwords, alignment, optimisation, bidirectional, guided).inference()
 
 
 def mean_guided_attention(systems: Sequence[AlignmentSystem], pair: PairRows) -> Attention:
