@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import zstandard
 
@@ -253,3 +255,27 @@ def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     corpus = Corpus(files=(str(tmp_path / "pipe"),))
     assert [block.source for block in corpus.blocks()] == [[b"a\tb"]]
     writer.join()
+
+
+# -- Parquet -----------------------------------------------------------------------------------------------------------
+
+
+def test_columns_of_a_parquet_file(tmp_path: Path) -> None:
+    pairs = [("das Haus", "the house"), ("", ""), (None, "a\tb"), ("x\ny", "z")]
+    table = pyarrow.table({"id": range(4), "target": [t for _, t in pairs], "source": [s for s, _ in pairs]})
+    pyarrow.parquet.write_table(table, tmp_path / "text.parquet")
+    corpus = Corpus(files=(str(tmp_path / "text.parquet"),))
+    blocks = list(corpus.blocks(3))
+    assert [(block.first_line, len(block.source)) for block in blocks] == [(1, 3), (4, 1)]
+    found = [pair for block in blocks for pair in block.pairs(skip_bad=False, on_bad=lambda bad: None)]
+    assert found == [(source or "", target) for source, target in pairs]
+
+
+def test_parquet_files_that_will_not_do(tmp_path: Path) -> None:
+    path = tmp_path / "text.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"source": ["a"], "target": [1]}), path)
+    with pytest.raises(WeftError, match="needs two columns of text, source and target; its columns are source, target"):
+        list(Corpus(files=(str(path),)).blocks())
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(WeftError, match=r"text\.parquet: cannot be read"):
+        list(Corpus(files=(str(path),)).blocks())

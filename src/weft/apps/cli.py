@@ -28,7 +28,7 @@ def prepare(
     """Turn parallel text into a folder of memory-mapped ids that training opens at once.
 
     Args:
-        files: TSV or `source ||| target`, one pair a line; plain, .gz, .xz or .zst; - is stdin.
+        files: TSV, `source ||| target`, .jsonl or .parquet; plain, .gz, .xz or .zst; - is stdin.
         output: Folder to make.
         source: Source sides of text in two files.
         target: Target sides, as many files as source sides.
@@ -106,7 +106,7 @@ def align(
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
 
     Args:
-        file: TSV, `source ||| target`, .jsonl, or the source side alone; plain, .gz, .xz or .zst; - is stdin.
+        file: TSV, `source ||| target`, .jsonl, .parquet, or the source side; plain, .gz, .xz or .zst; - is stdin.
         target: The target side, if the file has only the source side.
         model: A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model).
         format: `0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at.

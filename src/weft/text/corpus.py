@@ -1,4 +1,4 @@
-"""Sentence pairs from files: TSV, ``source ||| target``, JSONL, two files side by side; plain, .gz, .xz or .zst; stdin.
+"""Sentence pairs from files: TSV, ``source ||| target``, JSONL, Parquet, two files side by side; compressed; stdin.
 
 Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
 can be worked on in another process and an error there still names the line.
@@ -83,6 +83,9 @@ class Corpus:
         """All lines, in order, in blocks of ``size`` (0: of a size that suits bulk work)."""
         size = size or _BLOCK_LINES
         for name in self.files:
+            if name.endswith(".parquet"):
+                yield from _parquet_blocks(name, size)
+                continue
             with open_lines(name) as lines:
                 first = 1
                 while block := _take(lines, size):
@@ -200,6 +203,15 @@ class _Zstandard(io.RawIOBase):
                 raise OSError(error) from None
             compressed = frame.unused_data if frame.eof else b""
             self._frame = None if frame.eof else frame
+
+
+def _parquet_blocks(name: str, size: int) -> Iterator[Block]:
+    from weft.text.parquet import read_pairs  # its library is an extra
+
+    first = 1
+    for source, target in read_pairs(name, size):
+        yield Block(name, first, source, target, name)
+        first += len(source)
 
 
 def _take(lines: Lines, count: int) -> list[bytes]:
