@@ -52,6 +52,8 @@ def align_file(
     """Write the links of sentence pairs, in their order."""
     if resume and (output is None or form not in _LINE_BY_LINE):
         raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(_LINE_BY_LINE)}")
+    if threshold is not None and not 0 <= threshold <= 1:
+        raise WeftError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
     if resume and output is not None and output.exists() and not _partial(output).exists():
         say(f"{output}: already finished")
         return

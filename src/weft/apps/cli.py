@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -13,6 +13,11 @@ import weft
 from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation
 from weft.errors import errors_as_lines
 from weft.progress import say
+
+
+def _choice(shown: str, default: str) -> Any:
+    """An option that may be left open."""
+    return tyro.conf.arg(metavar=shown, help_behavior_hint=f"(default: {default})")
 
 
 def prepare(
@@ -95,15 +100,18 @@ def align(
     format: Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html", "grid"] = "pharaoh",
     raw: bool = False,
     reverse: bool = False,
-    method: Method | None = None,
-    merge: Merge | None = None,
-    threshold: float | None = None,
+    method: Annotated[Method | None, _choice("METHOD", "the best that it has")] = None,
+    merge: Annotated[Merge | None, _choice("RULE", "what suits the method")] = None,
+    threshold: Annotated[float | None, _choice("0…1", "what the model says")] = None,
     strict: bool = False,
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None,
     resume: bool = False,
     line_buffered: bool = False,
 ) -> None:
     """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
+
+    `weft align --model de-en corpus.tsv > links.txt`, where each line is a German sentence, a tab and its translation,
+    words between spaces. With `--raw`, text as people write it. `weft models` lists the models.
 
     Args:
         file: TSV, `source ||| target`, .jsonl, .parquet, or the source side; plain, .gz, .xz or .zst; - is stdin.
@@ -112,8 +120,9 @@ def align(
         format: `0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at.
         raw: The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces.
         reverse: The text has the model's target language first; the links, too.
-        method: How a whole system aligns (default: the best that it has).
-        merge: How links are made of both directions; forward and backward are one alone (default: what suits best).
+        method: How a whole system aligns: forward-pass, optimised, bidirectional or guided.
+        merge: How links are made of both directions: mean, best-cells, intersection, union, grow-diag, grow-diag-final,
+            grow-diag-final-and, lilt-grow-diag, lilt-grow-diag-final; or forward or backward alone.
         threshold: For --merge mean: the probability that a link needs. Higher: fewer and better links.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
         output: Write into this file instead of stdout; until it is finished it is called FILE.partial.
@@ -298,7 +307,10 @@ def main() -> None:
     try:
         with errors_as_lines():
             tyro.extras.subcommand_cli_from_dict(
-                COMMANDS, prog="weft", description="Neural word alignment from parallel text alone."
+                COMMANDS,
+                prog="weft",
+                description="Neural word alignment from parallel text alone.",
+                config=(tyro.conf.FlagCreatePairsOff,),
             )
             sys.stdout.flush()
     except BrokenPipeError:  # whoever reads our output has seen enough

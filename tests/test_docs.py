@@ -1,0 +1,67 @@
+"""The examples of README.md and docs/ are run: commands on a few sentences, Python with what it claims to print."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_TRAINED = re.compile(r"runs?/|recipes/|prepared|demo|pip install")  # what takes training, or an installation
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+COMMANDS = [
+    pytest.param(line, id=f"{page.name}: {line.split('#')[0].strip()}")
+    for page in PAGES
+    for block in blocks(page, "sh")
+    for line in block.splitlines()
+    if "weft " in line and not _TRAINED.search(line)
+]
+PROGRAMS = [pytest.param(block, id=page.name) for page in PAGES for block in blocks(page, "python")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The files that the examples name: six sentence pairs, repeated, and their links."""
+    pairs = [line.split("\t") for line in (ROOT / "examples" / "de-en.tsv").read_text("utf-8").splitlines()] * 3
+    for name in ("corpus", "text"):
+        (tmp_path / f"{name}.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
+        for language, side in (("de", 0), ("fr", 0), ("en", 1)):
+            (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
+    (tmp_path / "letters.tsv").write_bytes((tmp_path / "corpus.tsv").read_bytes())
+    for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):
+        (tmp_path / f"{name}.links").write_text("0-0 1-1\n" * len(pairs))
+    (tmp_path / "gold.txt").write_text("1-1 2p2\n" * len(pairs))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_work(command: str, folder: Path) -> None:
+    called = re.sub(r"\bweft ", f"{sys.executable} -m weft ", command, count=1)
+    result = subprocess.run(["bash", "-c", f"set -o pipefail; {called}"], capture_output=True, text=True)
+    assert result.returncode == 0 and "weft:" not in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_print_what_their_comments_say(program: str, folder: Path) -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(program, "example", "exec"), {})  # it is our own documentation
+    assert printed.getvalue().splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
+
+
+def test_completion_knows_the_commands(folder: Path) -> None:
+    script = subprocess.run([sys.executable, "-m", "weft", "--tyro-print-completion", "bash"], capture_output=True)
+    assert script.returncode == 0 and b"symmetrize" in script.stdout and b"--line-buffered" in script.stdout
+    assert subprocess.run(["bash", "-n"], input=script.stdout).returncode == 0
