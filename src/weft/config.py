@@ -108,6 +108,7 @@ class ModelConfig:
 PRESETS: dict[str, ModelConfig] = {
     "paper": ModelConfig(),
     "base": ModelConfig(width=512, feed_forward=2048, heads=8, encoder_layers=6, decoder_layers=6),
+    "small": ModelConfig(width=128, feed_forward=512, heads=4, encoder_layers=3, decoder_layers=2),
     "tiny": ModelConfig(width=64, feed_forward=128, heads=4, encoder_layers=2, decoder_layers=2),
 }
 
@@ -333,7 +334,7 @@ class Recipe:
     prepared: str = ""
     """A folder that `weft prepare` has made, instead of text."""
     prepare: PrepareConfig = field(default_factory=PrepareConfig)
-    preset: Literal["paper", "base", "tiny"] = "paper"
+    preset: Literal["paper", "base", "small", "tiny"] = "paper"
     """The shape of the model; single fields can be set in the table [model]."""
     model: ModelConfig = field(default_factory=ModelConfig)
     directions: tuple[Direction, ...] = ("forward", "backward")

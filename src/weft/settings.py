@@ -85,6 +85,14 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     return dataclasses.replace(recipe, model=model)
 
 
+def overridden(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
+    """A recipe with settings such as ``training.updates=500`` put over it."""
+    values: dict[str, Any] = {}
+    for override in overrides:
+        _override(values, override)
+    return from_dict(Recipe, values, "settings", base=recipe)
+
+
 def read_toml(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
     """What a file says, with ``overrides`` such as ``training.updates=500`` put over it."""
     try:

@@ -11,7 +11,7 @@ import tyro
 
 import weft
 from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation
-from weft.errors import errors_as_lines
+from weft.errors import WeftError, errors_as_lines
 from weft.progress import say
 
 
@@ -47,25 +47,44 @@ def prepare(
 
 
 def train(
-    recipe: Annotated[Path, tyro.conf.Positional],
-    settings: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")] = (),
+    what: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RECIPE.toml | TEXT … [SETTING=VALUE …]")
+    ],
     /,
     *,
-    until: Stage | None = None,
+    until: Annotated[Stage | None, _choice("STAGE", "the recipe's last")] = None,
+    plan: bool = False,
     force: bool = False,
 ) -> None:
-    """Train what a recipe describes; goes on where it was stopped. Under torchrun: `torchrun … -m weft train RECIPE`.
+    """Train an aligner on parallel text, or what a recipe describes; goes on where it was stopped.
+
+    `weft train corpus.de corpus.en` is enough; the aligner will be in runs/corpus/aligner. Under torchrun: `torchrun …
+    -m weft train RECIPE.toml`.
 
     Args:
-        recipe: A TOML file; docs/training.md lists what it may say.
-        settings: Put over what the recipe says, such as training.updates=500.
-        until: Stop after this stage.
+        what: A TOML file (docs/training.md lists what it may say), or parallel text in one file or two; and settings
+            to put over what the recipe says or weft chooses, such as run=mine training.updates=500.
+        until: Stop after this stage: translate, align, guide, distil.
+        plan: With text: say what would be trained and how long it would take, and stop.
         force: Forget checkpoints and start again.
     """
     from weft.settings import load_recipe
+
+    settings = [part for part in what if "=" in part]
+    files = [part for part in what if "=" not in part]
+    if files and files[0].endswith(".toml"):
+        if len(files) > 1:
+            raise WeftError(f"{files[1]}: expected a setting such as training.updates=500 behind the recipe")
+        recipe = load_recipe(Path(files[0]), settings)
+    else:
+        from weft.train.own_text import own_recipe
+
+        recipe = own_recipe(files, settings)
+        if plan:
+            return
     from weft.train.recipe import run_recipe
 
-    for name, folder in run_recipe(load_recipe(recipe, settings).until(until), force).items():
+    for name, folder in run_recipe(recipe.until(until), force).items():
         if os.environ.get("RANK", "0") == "0":
             say(f"{name}: {folder}")
 
