@@ -64,6 +64,11 @@ def test_attention_is_that_of_torch(scorer: Scorer) -> None:
         assert np.abs(ours.numpy() - theirs)[cells].max() < 0.05
 
 
+def test_what_was_learned_keeps_its_name(scorer: Scorer) -> None:
+    graph = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(*batch(1))]))
+    assert {name for name, _ in scorer.named_parameters()} <= {constant.name for constant in graph.graph.initializer}
+
+
 def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
     source, target = batch(3)
     model = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(source, target)]))

@@ -54,10 +54,14 @@ def measured_ranges(scorer: Scorer, batches: Iterable[PairRows]) -> Ranges:
 
 
 class _Graph:
-    """Collects nodes and constants; every method returns the name of what it computes."""
+    """Collects nodes and constants; every method returns the name of what it computes.
 
-    def __init__(self, ranges: Ranges) -> None:
+    Constants that were learned have the names that they have in the scorer, so that they can be found again.
+    """
+
+    def __init__(self, scorer: Scorer, ranges: Ranges) -> None:
         self._ranges = ranges
+        self._names = {module: name for name, module in scorer.named_modules()}
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, onnx.TensorProto] = {}
 
@@ -66,9 +70,9 @@ class _Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
         return output
 
-    def constant(self, value: np.ndarray | Tensor) -> str:
+    def constant(self, value: np.ndarray | Tensor, name: str = "") -> str:
         array = value.detach().cpu().numpy() if isinstance(value, Tensor) else value
-        name = f"constant_{len(self.constants)}"
+        name = name or f"constant_{len(self.constants)}"
         self.constants[name] = numpy_helper.from_array(np.require(array, requirements="C"), name)
         return name
 
@@ -84,7 +88,8 @@ class _Graph:
         Where only ``positive`` numbers count, all others become 0: a ReLU that costs nothing.
         """
         zero = 0 if positive else 128
-        scale = self.constant(np.array(max(self._ranges[layer], 1e-9) / (255 - zero), np.float32))
+        largest = np.array(max(self._ranges[layer], 1e-9) / (255 - zero), np.float32)
+        scale = self.constant(largest, f"{self._names[layer]}.input_scale")
         shift = self.constant(np.array(zero, np.uint8))
         return self("QuantizeLinear", states, scale, shift), scale, shift
 
@@ -92,17 +97,19 @@ class _Graph:
         """The matrix of a layer as seven-bit numbers, (input, output), and the scale of each column."""
         weight = layer.weight.detach().cpu().numpy().T
         scales = (np.abs(weight).max(0).clip(1e-9) / 63).astype(np.float32)
-        return self.constant(np.round(weight / scales).astype(np.int8)), self.constant(scales)
+        name = f"{self._names[layer]}.weight"
+        return self.constant(np.round(weight / scales).astype(np.int8), name), self.constant(scales, f"{name}.scale")
 
     def linear(self, states: str, layer: nn.Linear, positive: bool = False) -> str:
         """A linear layer; with ``positive``, of the ReLU of its input."""
         small, scale, shift = self.quantised(states, layer, positive)
         matrix, scales = self.weights(layer)
-        bias = [] if layer.bias is None else ["", self.constant(layer.bias)]
+        bias = [] if layer.bias is None else ["", self.constant(layer.bias, f"{self._names[layer]}.bias")]
         return self("MatMulIntegerToFloat", small, matrix, scale, scales, shift, *bias, domain=_RUNTIME)
 
     def norm(self, states: str, norm: nn.LayerNorm) -> str:
-        weight, bias = self.constant(norm.weight), self.constant(norm.bias)
+        name = self._names[norm]
+        weight, bias = self.constant(norm.weight, f"{name}.weight"), self.constant(norm.bias, f"{name}.bias")
         return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=norm.eps)
 
     def padding_bias(self, ids: str) -> str:
@@ -114,8 +121,11 @@ class _Graph:
         """Embeddings as the encoder scales them. (batch, length, width)"""
         table = encoder.embedding.words.weight.detach().cpu().numpy()
         scale = np.abs(table).max(1, keepdims=True).clip(1e-9) / 127
-        rows = self("Gather", self.constant(np.round(table / scale).astype(np.int8)), ids)
-        scales = self("Gather", self.constant((scale * table.shape[1] ** 0.5).astype(np.float32)), ids)
+        name = f"{self._names[encoder.embedding.words]}.weight"
+        rows = self("Gather", self.constant(np.round(table / scale).astype(np.int8), name), ids)
+        # Embeddings are multiplied by the root of their width wherever they are used.
+        scales = self.constant((scale * table.shape[1] ** 0.5).astype(np.float32), f"{name}.scale")
+        scales = self("Gather", scales, ids)
         return self("Mul", self("Cast", rows, to=TensorProto.FLOAT), scales)
 
     def positions(self, encoder: SideEncoder, ids: str) -> str:
@@ -159,7 +169,7 @@ def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
 
     Ids end with end-of-sentence and are filled with padding. ``forward`` and ``backward`` are (batch, target, source).
     """
-    graph = _Graph(ranges)
+    graph = _Graph(scorer, ranges)
     source, target = graph.encode(scorer.source, "source"), graph.encode(scorer.target, "target")
     scores = graph("MatMul", target, graph("Transpose", source, perm=[0, 2, 1]))
     scores = graph("Mul", scores, graph.scalar(scorer.source.project.out_features**-0.5))
