@@ -47,7 +47,7 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         ('run = "r"\n[training]\noptimiser = "sgd"', [], "must be one of muon, adamw"),
         ('run = "r"\nfiles = "a.tsv"', [], "files must be a list"),
         ('run = "r"\ntraining = 3', [], "training must be a table"),
-        ('run = "r"\npreset = "huge"', [], "preset must be one of paper, base, tiny"),
+        ('run = "r"\npreset = "huge"', [], "preset must be one of paper, base, small, tiny"),
         ("run = ", [], "not a valid TOML file"),
         ('run = "r"', ["model.heads=7"], "recipe.toml: model: width must be a multiple of twice the heads"),
         ('run = "r"', ["model.dropout=1.0"], "dropout must be at least 0 and below 1"),

@@ -77,12 +77,16 @@ def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
     The table ``[model]`` sets single fields of the preset.
     """
     values = read_toml(path, overrides)
-    preset = values.get("preset", "paper")
-    if preset not in PRESETS:
-        raise WeftError(f"{path}: preset must be one of {', '.join(PRESETS)}, not {preset!r}")
-    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=PRESETS[preset])
+    shape = _preset(values.get("preset", "paper"), str(path))
+    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=shape)
     recipe = from_dict(Recipe, values, str(path))
     return dataclasses.replace(recipe, model=model)
+
+
+def _preset(name: object, where: str) -> ModelConfig:
+    if name not in PRESETS:
+        raise WeftError(f"{where}: preset must be one of {', '.join(PRESETS)}, not {name!r}")
+    return PRESETS[str(name)]
 
 
 def overridden(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
@@ -90,6 +94,9 @@ def overridden(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
     values: dict[str, Any] = {}
     for override in overrides:
         _override(values, override)
+    if "preset" in values:
+        shape = _preset(values["preset"], "settings")
+        recipe = dataclasses.replace(recipe, model=dataclasses.replace(shape, dropout=recipe.model.dropout))
     return from_dict(Recipe, values, "settings", base=recipe)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from weft.align.aligner import load
+from weft.config import PRESETS
+from weft.errors import WeftError
+from weft.settings import overridden
 from weft.text.made_up import sentence_pairs
 from weft.train.own_text import TextSize, minutes, recipe_for_text
 
@@ -50,6 +54,7 @@ def test_a_plan_is_said_and_nothing_is_done(text: tuple[Path, Path], tmp_path: P
     result = weft("train", *text, f"run={tmp_path / 'run'}", "--plan")
     assert result.returncode == 0 and not (tmp_path / "run").exists()
     assert "400 sentence pairs" in result.stderr and "about" in result.stderr and "preset small" in result.stderr
+    assert "distil              to do" in result.stderr
 
 
 def test_two_files_become_an_aligner(text: tuple[Path, Path], tmp_path: Path) -> None:
@@ -59,6 +64,15 @@ def test_two_files_become_an_aligner(text: tuple[Path, Path], tmp_path: Path) ->
     assert len(alignment.source) == 3 and 0 < alignment.score < 1
     again = weft("train", *text, f"run={tmp_path / 'run'}", *FEW, "prepare.merges=100")
     assert again.returncode == 0 and "finished" in again.stderr
+
+
+def test_settings_are_put_over_the_choices() -> None:
+    chosen = recipe_for_text(["a.tsv"], "run", TextSize(9_000, 90_000), gpu=False)
+    changed = overridden(chosen, ["preset=tiny", "model.heads=2", "training.updates=7"])
+    assert changed.model == dataclasses.replace(PRESETS["tiny"], heads=2, dropout=chosen.model.dropout)
+    assert changed.training == dataclasses.replace(chosen.training, updates=7)
+    with pytest.raises(WeftError, match="preset must be one of"):
+        overridden(chosen, ["preset=vast"])
 
 
 @pytest.mark.parametrize(

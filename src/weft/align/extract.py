@@ -20,9 +20,9 @@ def linked_cells(strength: Any, threshold: float) -> Any:
     """Which cells of attention matrices (batch, target, source) are links, as a mask.
 
     Those of at least ``threshold``. And, as phrases hang together and their words have to share their attention, those
-    of at least half of it that touch one of the former, also at a corner, if either of their two words has no link yet.
+    of at least half of it that touch one of the former, also at a corner, if either of their two pieces has none.
 
-    Arrays of numpy and tensors of torch will do; what is no word must be 0.
+    Arrays of numpy and tensors of torch will do; what is no piece of a word must be 0.
     """
     strong = strength >= threshold
     beside = strong | False  # a copy

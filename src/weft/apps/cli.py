@@ -65,7 +65,7 @@ def train(
         what: A TOML file (docs/training.md lists what it may say), or parallel text in one file or two; and settings
             to put over what the recipe says or weft chooses, such as run=mine training.updates=500.
         until: Stop after this stage: translate, align, guide, distil.
-        plan: With text: say what would be trained and how long it would take, and stop.
+        plan: Only say what would be done: the stages and how far they are; with text also how long it would take.
         force: Forget checkpoints and start again.
     """
     from weft.settings import load_recipe
@@ -80,10 +80,11 @@ def train(
         from weft.train.own_text import own_recipe
 
         recipe = own_recipe(files, settings)
-        if plan:
-            return
-    from weft.train.recipe import run_recipe
+    from weft.train.recipe import overview, run_recipe
 
+    if plan:
+        say(overview(recipe, Path(recipe.run)))
+        return
     for name, folder in run_recipe(recipe.until(until), force).items():
         if os.environ.get("RANK", "0") == "0":
             say(f"{name}: {folder}")
