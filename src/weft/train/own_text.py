@@ -69,6 +69,8 @@ def own_recipe(files: Sequence[str], settings: Sequence[str]) -> Recipe:
     """
     if not 1 <= len(files) <= 2:
         raise WeftError("give a recipe, or text as one file or as two, source and target (docs/training.md)")
+    if "-" in files:
+        raise WeftError("text to train on is read more than once: give files, not stdin")
     corpus = Corpus(files=tuple(files)) if len(files) == 1 else Corpus(source=(files[0],), target=(files[1],))
     size = TextSize.of(corpus)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -87,14 +89,14 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
     dropout = 0.1 if size.pairs >= 500_000 or not gpu else 0.2 if size.pairs >= 50_000 else 0.3
     model = PRESETS[preset]
 
-    def training(updates: int, learning_rate: float = 8e-3) -> TrainingConfig:
-        return TrainingConfig(
-            updates=updates,
-            target_tokens=tokens,
-            warm_up=min(400, updates // 10),
-            learning_rate=learning_rate,
-            checkpoint_every=1_000 if gpu else 200,
+    def with_updates(training: TrainingConfig, updates: int) -> TrainingConfig:
+        often = 1_000 if gpu else 200
+        warm_up = min(training.warm_up, updates // 10)
+        return dataclasses.replace(
+            training, updates=updates, target_tokens=tokens, warm_up=warm_up, checkpoint_every=often
         )
+
+    alignment, guided, scorer = AlignmentConfig(), GuidedConfig(), ScorerConfig()
 
     return Recipe(
         run=run,
@@ -107,17 +109,25 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
         ),
         preset=preset,
         model=dataclasses.replace(model, dropout=dropout),
-        training=training(updates),
-        alignment=AlignmentConfig(hidden=model.width, agreement=0.5, training=training(1_000 if gpu else 600)),
-        guided=GuidedConfig(
+        training=with_updates(TrainingConfig(), updates),
+        alignment=dataclasses.replace(
+            alignment,
+            hidden=model.width,
+            agreement=0.5,
+            training=with_updates(alignment.training, 1_000 if gpu else 600),
+        ),
+        guided=dataclasses.replace(
+            guided,
             own_word=True,
             whole_target=True,
             heads=model.heads,
             pairs=340_000 if gpu else 10_000,
-            training=training(3_000 if gpu else 600),
+            training=with_updates(guided.training, 3_000 if gpu else 600),
         ),
-        scorer=ScorerConfig(
-            layers=3, pairs=0 if gpu else 60_000, training=training(4_000 if gpu else 1_200, learning_rate=2e-3)
+        scorer=dataclasses.replace(
+            scorer,
+            pairs=0 if gpu else 60_000,
+            training=with_updates(scorer.training, 4_000 if gpu else 1_200),
         ),
     )
 
