@@ -97,6 +97,14 @@ def test_graphs_are_checked(folder: Path, change: Callable[[onnx.ModelProto], No
         Aligner(folder)
 
 
+def test_two_graphs_in_one_file_are_refused(folder: Path) -> None:
+    """A parser would join them, so that what is checked and what is loaded could differ."""
+    content = (folder / "model.onnx").read_bytes()
+    (folder / "model.onnx").write_bytes(content + content)
+    with pytest.raises(WeftError, match="not the graph of a small aligner"):
+        Aligner(folder)
+
+
 def test_a_graph_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
     content = (ORIGINAL / "model.onnx").read_bytes()
     generator = random.Random(1)

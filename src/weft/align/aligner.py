@@ -8,6 +8,7 @@ both is high.
 from __future__ import annotations
 
 import json
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -58,17 +59,11 @@ class Aligner:
         self.merge: Merge = merge
         self.threshold = config.threshold if threshold is None else threshold
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
-        # Each thread computes batches of its own: that takes less time than to share every one.
+        # Each thread computes batches of its own, in a session of its own: that takes less time than to share either.
         self._workers = ThreadPoolExecutor(threads or processes())
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        try:
-            self._session = onnxruntime.InferenceSession(
-                str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-            )
-        except Exception as error:  # the library has its own kinds for every failure
-            problem = str(error).splitlines()[0]
-            raise WeftError(f"{folder / 'model.onnx'}: not the graph of this model: {problem}") from None
+        self._graph = folder / "model.onnx"
+        self._ready = [self._open_session()]  # for the thread that comes first
+        self._own = threading.local()
 
     def align(
         self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long, ahead: int = AHEAD
@@ -80,6 +75,24 @@ class Aligner:
         """
         return align_stream(pairs, self.subwords, self.tokenisation, self._align_encoded, on_long, ahead)
 
+    def _open_session(self) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        try:
+            return onnxruntime.InferenceSession(str(self._graph), options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library has its own kinds for every failure
+            problem = str(error).splitlines()[0]
+            raise WeftError(f"{self._graph}: not the graph of this model: {problem}") from None
+
+    def _session(self) -> onnxruntime.InferenceSession:
+        """That of the thread which asks."""
+        if not hasattr(self._own, "session"):
+            try:
+                self._own.session = self._ready.pop()
+            except IndexError:
+                self._own.session = self._open_session()
+        return self._own.session
+
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
         for aligned in self._workers.map(self._align_batch, _batches(encoded)):
             yield from aligned
@@ -90,7 +103,7 @@ class Aligner:
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
-        forward, backward = (np.asarray(way) for way in self._session.run(["forward", "backward"], ids))
+        forward, backward = (np.asarray(way) for way in self._session().run(["forward", "backward"], ids))
         attention = BatchAttention.of(
             forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
         )

@@ -41,12 +41,15 @@ def check_graph(path: Path, vocabulary: int) -> None:
 
 def _problem(model: memoryview, vocabulary: int) -> str | None:
     """What is wrong with a ModelProto, if anything."""
-    parts = dict(_fields(model))
-    if not parts.keys() <= {1, 2, 3, 7, 8} or 7 not in parts:  # version, producer, graph, operator sets
+    parts = list(_fields(model))
+    graphs = [_message(content) for number, content in parts if number == 7]
+    if len(graphs) != 1 or any(
+        number not in {1, 2, 3, 7, 8} for number, _ in parts
+    ):  # version, producer, operator sets
         return "not the graph of a small aligner"
     rows = {}  # of tables by name
     tables = set()
-    for number, content in _fields(_message(parts[7])):
+    for number, content in _fields(graphs[0]):
         if number == 1:
             inputs, operator, plain = _node(_message(content))
             if operator not in _OPERATORS or not plain:
