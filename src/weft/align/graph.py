@@ -43,9 +43,8 @@ def _problem(model: memoryview, vocabulary: int) -> str | None:
     """What is wrong with a ModelProto, if anything."""
     parts = list(_fields(model))
     graphs = [_message(content) for number, content in parts if number == 7]
-    if len(graphs) != 1 or any(
-        number not in {1, 2, 3, 7, 8} for number, _ in parts
-    ):  # version, producer, operator sets
+    known = {1, 2, 3, 7, 8}  # version, producer, graph, sets of operators
+    if len(graphs) != 1 or any(number not in known for number, _ in parts):
         return "not the graph of a small aligner"
     rows = {}  # of tables by name
     tables = set()
