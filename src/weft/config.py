@@ -252,6 +252,31 @@ class ScorerConfig:
 
 
 @dataclass(frozen=True)
+class TuneConfig:
+    """How a small aligner is tuned to other text."""
+
+    pairs: int = 100_000
+    """Learn from so many pairs at most."""
+    dropout: float = 0.1
+    training: TrainingConfig = field(
+        default_factory=lambda: TrainingConfig(
+            updates=300,
+            target_tokens=3_000,
+            warm_up=30,
+            learning_rate=5e-4,
+            weight_decay=0.0,
+            label_smoothing=0.0,
+            checkpoint_every=100,
+            log_every=10,
+        )
+    )
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "pairs")
+        _shares(self, "dropout")
+
+
+@dataclass(frozen=True)
 class JointConfig:
     """Translation and alignment in one model, as Garg et al. (2019) do it."""
 
@@ -273,6 +298,19 @@ class JointConfig:
 
 
 @dataclass(frozen=True)
+class EncoderConfig:
+    """The shape of the encoders of a small aligner."""
+
+    layers: int = 3
+    width: int = 256
+    feed_forward: int = 512
+    heads: int = 8
+
+    def __post_init__(self) -> None:
+        _at_least(self, 1, "layers", "width", "feed_forward", "heads")
+
+
+@dataclass(frozen=True)
 class AlignerConfig:
     """What config.json of a small aligner says."""
 
@@ -281,6 +319,7 @@ class AlignerConfig:
     """Entries of the tokenizer."""
     threshold: float
     """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
+    encoders: EncoderConfig = field(default_factory=EncoderConfig)
     text: TextConfig = field(default_factory=TextConfig)
 
     def __post_init__(self) -> None:

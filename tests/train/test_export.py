@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,11 +14,12 @@ import torch
 from tiny_runs import MODEL
 
 from weft.align.aligner import Aligner
+from weft.config import EncoderConfig
 from weft.errors import WeftError
 from weft.model.scorer import Scorer
 from weft.model.system import PairRows
 from weft.text.prepared import PreparedCorpus
-from weft.train.export import measured_ranges, save_aligner, scorer_graph
+from weft.train.export import measured_ranges, read_scorer, save_aligner, scorer_graph
 
 LENGTHS = [(5, 7), (9, 2), (1, 1), (8, 8)]
 
@@ -69,6 +71,19 @@ def test_what_was_learned_keeps_its_name(scorer: Scorer) -> None:
     assert {name for name, _ in scorer.named_parameters()} <= {constant.name for constant in graph.graph.initializer}
 
 
+def test_a_scorer_is_read_back_from_its_graph(scorer: Scorer, corpus: PreparedCorpus, tmp_path: Path) -> None:
+    text = PairRows.of(*batch(1))
+    save_aligner(tmp_path / "aligner", scorer, [text], corpus.subwords, 0.5)
+    described = json.loads((tmp_path / "aligner" / "config.json").read_text())
+    shape = EncoderConfig(**described["encoders"])
+    assert shape == EncoderConfig(2, MODEL.width, MODEL.feed_forward, MODEL.heads)
+    read = read_scorer(tmp_path / "aligner" / "model.onnx", shape, dropout=0.1).eval()
+    for one, other in zip(read.attention(text), scorer.attention(text), strict=True):
+        assert (one - other).abs().max() < 0.1  # seven bits
+    with pytest.raises(WeftError, match="not the graph of encoders as"):
+        read_scorer(tmp_path / "aligner" / "model.onnx", dataclasses.replace(shape, feed_forward=32), dropout=0.1)
+
+
 def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
     source, target = batch(3)
     model = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(source, target)]))
@@ -81,8 +96,7 @@ def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:
 
 def test_a_model_folder_is_checked(scorer: Scorer, corpus: PreparedCorpus, tmp_path: Path) -> None:
     folder = tmp_path / "aligner"
-    graph = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(*batch(1))]))
-    save_aligner(folder, graph, corpus.subwords, {"threshold": 0.2})
+    save_aligner(folder, scorer, [PairRows.of(*batch(1))], corpus.subwords, 0.2)
     aligner = Aligner(folder)
     assert aligner.threshold == 0.2 and aligner.subwords.text == corpus.config.text
     with pytest.raises(WeftError, match=r"sentence pair 2: a sentence of 2,000 pieces"):

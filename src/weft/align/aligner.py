@@ -53,7 +53,8 @@ class Aligner:
         ``merge`` and ``threshold`` say how links are made of the attention of both directions.
         """
         path = folder / "config.json"
-        config = from_dict(AlignerConfig, read_description(path, FORMAT, "model folder", needs=("text",)), str(path))
+        described = read_description(path, FORMAT, "model folder", needs=("text", "encoders"))
+        config = from_dict(AlignerConfig, described, str(path))
         self.subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
         check_graph(folder / "model.onnx", config.vocabulary)
         self.merge: Merge = merge

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import tyro
 
 import weft
-from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation
+from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation, TuneConfig
 from weft.errors import WeftError, errors_as_lines
 from weft.progress import say
 
@@ -56,14 +56,12 @@ def train(
     plan: bool = False,
     force: bool = False,
 ) -> None:
-    """Train an aligner on parallel text, or what a recipe describes; goes on where it was stopped.
-
-    `weft train corpus.de corpus.en` is enough; the aligner will be in runs/corpus/aligner. Under torchrun: `torchrun …
-    -m weft train RECIPE.toml`.
+    """Train an aligner on parallel text (`weft train corpus.de corpus.en`) or by a recipe; goes on where it stopped.
 
     Args:
-        what: A TOML file (docs/training.md lists what it may say), or parallel text in one file or two; and settings
-            to put over what the recipe says or weft chooses, such as run=mine training.updates=500.
+        what: Parallel text in one file or two, or a TOML file (docs/training.md lists what it may say); and settings to
+            put over what weft chooses or the recipe says, such as run=mine training.updates=500. The aligner will be in
+            RUN/aligner. Under torchrun: `torchrun … -m weft train RECIPE.toml`.
         until: Stop after this stage: translate, align, guide, distil.
         plan: Only say what would be done: the stages and how far they are; with text also how long it would take.
         force: Forget checkpoints and start again.
@@ -88,6 +86,34 @@ def train(
     for name, folder in run_recipe(recipe.until(until), force).items():
         if os.environ.get("RANK", "0") == "0":
             say(f"{name}: {folder}")
+
+
+def tune(
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = "",
+    /,
+    *,
+    model: str,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="RUN")],
+    config: Annotated[TuneConfig, tyro.conf.OmitArgPrefixes] = TuneConfig(),  # noqa: B008
+) -> None:
+    """Tune a small aligner to your own text, in minutes on a CPU; the new one will be in RUN/aligner.
+
+    Args:
+        file: TSV, `source ||| target`, .jsonl, .parquet, or the source side; words as the model has them.
+        target: The target side, if the file has only the source side.
+        model: A name that `weft models` lists, or the folder of a small aligner.
+        output: Folder for checkpoints and the new aligner.
+        config: How to train.
+    """
+    from weft.align.shipped import find_model
+    from weft.text.corpus import Corpus
+    from weft.train.distributed import join_processes
+    from weft.train.tune import tune
+
+    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
+    with join_processes() as process:
+        say(f"aligner: {tune(find_model(model), corpus, output, config, process)}")
 
 
 def translate(
@@ -128,13 +154,11 @@ def align(
     resume: bool = False,
     line_buffered: bool = False,
 ) -> None:
-    """Align sentence pairs: one line of links such as `0-0 1-2` for each line of text, in order.
-
-    `weft align --model de-en corpus.tsv > links.txt`, where each line is a German sentence, a tab and its translation,
-    words between spaces. With `--raw`, text as people write it. `weft models` lists the models.
+    """Align sentence pairs, a line of links for each line of text: `weft align --model de-en corpus.tsv > links.txt`.
 
     Args:
-        file: TSV, `source ||| target`, .jsonl, .parquet, or the source side; plain, .gz, .xz or .zst; - is stdin.
+        file: Lines of source TAB target or source ||| target, words between spaces; .jsonl, .parquet, or the source
+            side alone; also .gz, .xz and .zst; - is stdin.
         target: The target side, if the file has only the source side.
         model: A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model).
         format: `0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at.
@@ -307,6 +331,7 @@ def demo(
 COMMANDS = {
     "prepare": prepare,
     "train": train,
+    "tune": tune,
     "translate": translate,
     "align": align,
     "models": models,

@@ -23,10 +23,13 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from weft.align.aligner import FORMAT
+from weft.config import EncoderConfig, ModelConfig
+from weft.errors import WeftError
 from weft.model.folder import write_files
 from weft.model.layers import SelfAttention, sinusoid_rates
 from weft.model.scorer import Scorer, SideEncoder
 from weft.model.system import PairRows
+from weft.settings import to_dict
 from weft.text.subwords import PAD, Subwords
 
 _OPSET = 17
@@ -194,10 +197,43 @@ def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
     return model
 
 
-def save_aligner(folder: Path, model: onnx.ModelProto, subwords: Subwords, config: dict[str, Any]) -> None:
-    """A model folder that ``weft.align.aligner`` reads."""
+def read_scorer(path: Path, shape: EncoderConfig, dropout: float) -> Scorer:
+    """The scorer that ``scorer_graph`` has written into a file, as exactly as eight bits hold it.
+
+    Constants stand in the order in which ``scorer_graph`` writes them.
+    """
+    stored = [numpy_helper.to_array(constant) for constant in onnx.load(path).graph.initializer]
+    model = ModelConfig(shape.width, shape.feed_forward, shape.heads, shape.layers, 1, dropout)
+    scorer = Scorer(model, len(stored[0]), shape.layers)
+    written = scorer_graph(scorer, dict.fromkeys(scorer.modules(), 1.0)).graph.initializer
+    if [tuple(constant.dims) for constant in written] != [array.shape for array in stored]:
+        raise WeftError(f"{path}: not the graph of encoders as config.json describes them")
+    constants = {constant.name: array for constant, array in zip(written, stored, strict=True)}
+    with torch.no_grad():
+        for name, parameter in scorer.named_parameters():
+            value = constants[name]
+            if name.endswith("embedding.words.weight"):
+                value = value * constants[f"{name}.scale"] / shape.width**0.5
+            elif value.dtype == np.int8:
+                value = (value * constants[f"{name}.scale"]).T
+            parameter.copy_(torch.tensor(value))
+    return scorer
+
+
+def save_aligner(
+    folder: Path, scorer: Scorer, batches: Iterable[PairRows], subwords: Subwords, threshold: float
+) -> None:
+    """A model folder that ``weft.align.aligner`` reads; ``batches`` are text to measure the sizes of numbers on."""
+    graph = scorer_graph(scorer, measured_ranges(scorer, batches))
+    layer = scorer.source.encoder_layers[0]
+    shape = EncoderConfig(
+        layers=len(scorer.source.layers),
+        width=scorer.source.project.in_features,
+        feed_forward=layer.feed_forward.linears[0].out_features,
+        heads=layer.attention.heads,
+    )
 
     def save(staging: Path) -> None:
-        onnx.save(model, staging / "model.onnx")
+        onnx.save(graph, staging / "model.onnx")
 
-    write_files(folder, FORMAT, config, subwords, save)
+    write_files(folder, FORMAT, {"threshold": threshold, "encoders": to_dict(shape)}, subwords, save)

@@ -155,14 +155,13 @@ class Pipeline:
 
     def _export(self, scorer: Scorer, folder: Path) -> None:
         try:
-            from weft.train.export import measured_ranges, save_aligner, scorer_graph
+            from weft.train.export import save_aligner
         except ModuleNotFoundError as missing:  # GPU hosts often lack onnx
             say(f"{folder}: not written, for it takes the package {missing.name}; run the same command where that is")
             return
         rows = torch.arange(min(_SAMPLE_ROWS, len(self._sample)), device=self.process.device)
         text = ResidentRows(self._sample, self.process.device).pair(rows)
-        graph = scorer_graph(scorer, measured_ranges(scorer, [text]))
-        save_aligner(folder, graph, self.corpus.subwords, {"threshold": self.recipe.guided.threshold})
+        save_aligner(folder, scorer, [text], self.corpus.subwords, self.recipe.guided.threshold)
         self.made["aligner"] = folder
         score = (score_aligner(folder, self.gold), self.gold) if self.gold else None
         if score is not None:

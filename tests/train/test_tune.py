@@ -1,0 +1,64 @@
+"""Tuning a small aligner to other text: it learns its own links, and what comes out is an aligner again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_runs import MODEL, TRAINING
+
+from weft.align.aligner import Aligner
+from weft.config import TuneConfig
+from weft.errors import WeftError
+from weft.model.scorer import Scorer
+from weft.model.system import PairRows
+from weft.text.corpus import Corpus
+from weft.text.made_up import sentence_pairs
+from weft.text.prepared import PreparedCorpus
+from weft.train.distributed import Process
+from weft.train.export import save_aligner
+from weft.train.tune import tune
+
+PROCESS = Process(0, 1, torch.device("cpu"))
+CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, learning_rate=2e-3))
+
+
+@pytest.fixture
+def model(corpus: PreparedCorpus, tmp_path: Path) -> Path:
+    """A small aligner that has learned nothing, but has its opinions."""
+    torch.manual_seed(4)
+    scorer = Scorer(MODEL, len(corpus.subwords), layers=1).eval()
+    scorer.source.project.weight.data *= 6
+    text = torch.randint(2, 200, (2, 4, 12)).unbind()
+    save_aligner(tmp_path / "before", scorer, [PairRows.of(*text)], corpus.subwords, 0.4)
+    return tmp_path / "before"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Corpus:
+    path = tmp_path / "text.tsv"
+    lines = [f"{source}\t{target}\n" for source, target in sentence_pairs(300, seed=9)]
+    path.write_text("".join(["\t\n", *lines]), encoding="utf-8")
+    return Corpus(files=(str(path),))
+
+
+def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Path) -> None:
+    folder = tune(model, text, tmp_path / "run", CONFIG, PROCESS)
+    assert folder == tmp_path / "run" / "aligner"
+    assert "Tuned to 300 sentence pairs" in (folder / "README.md").read_text()
+    log = [json.loads(line) for line in (tmp_path / "run" / "tune" / "metrics.jsonl").read_text().splitlines()]
+    assert log[-1]["loss"] < 0.9 * log[0]["loss"]
+    pairs = list(sentence_pairs(50, seed=10))
+    before, after = (list(Aligner(one).align(pairs)) for one in (model, folder))
+    common = sum(len(one.links & other.links) for one, other in zip(before, after, strict=True))
+    assert common > 0.7 * sum(len(one.links) for one in before)  # few have changed
+    assert tune(model, text, tmp_path / "run", CONFIG, PROCESS) == folder  # what is finished is not done again
+
+
+def test_a_whole_system_cannot_be_tuned(model: Path, text: Corpus, tmp_path: Path) -> None:
+    (model / "config.json").write_text(json.dumps({"format": "weft alignment system 1"}))
+    with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):
+        tune(model, text, tmp_path / "run", CONFIG, PROCESS)
