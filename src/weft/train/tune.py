@@ -1,8 +1,8 @@
 """Tune a small aligner to other text: without gold, without a teacher, in minutes on a CPU.
 
 Where text differs from what an aligner has learned from, it is less sure, and some of its links are wrong. But a word
-is met in many sentences, and mostly its links are right: learning from its own links, an aligner makes right everywhere
-what was right most of the time. That is how guided layers come to be better than the links that they learn from.
+is met in many sentences, and mostly its links are right: learning from its own links, an aligner can make right
+everywhere what was right most of the time. Guided layers become better than the links that they learn from in this way.
 """
 
 from __future__ import annotations
