@@ -50,6 +50,12 @@ def test_a_higher_threshold_keeps_fewer_links() -> None:
     assert all(one <= other for one, other in zip(few, many, strict=True)) and few != many
 
 
+def test_pairs_that_are_no_translations_have_low_scores() -> None:
+    aligner = weft.load("de-en")
+    wrong = [(source, target) for (source, _), (_, target) in zip(PAIRS, PAIRS[1:] + PAIRS[:1], strict=True)]
+    assert min(one.score for one in aligner.align(PAIRS)) > 0.6 > max(one.score for one in aligner.align(wrong))
+
+
 def test_many_threads_may_use_one_aligner() -> None:
     aligner = weft.load("de-en", threads=2)
     expected = list(aligner.align(PAIRS))
