@@ -21,7 +21,8 @@ from weft.text.parallel import map_in_order, processes
 
 # A program whose workers are busy for ever; it writes the number of the process that did the work.
 ENDLESS = """
-import itertools, os, time
+import itertools, os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let programs in the background ignore it
 from weft.errors import errors_as_lines
 from weft.text.parallel import map_in_order
 
