@@ -58,6 +58,17 @@ def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Pa
     assert tune(model, text, tmp_path / "run", CONFIG, PROCESS) == folder  # what is finished is not done again
 
 
+def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Corpus, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("\t\nonly one side\t\n")
+    with pytest.raises(WeftError, match=r"empty\.tsv: no sentence pair in it"):
+        tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
+    graph = model / "model.onnx"
+    graph.write_bytes(graph.read_bytes()[:-100])
+    with pytest.raises(WeftError, match="damaged or truncated"):
+        tune(model, text, tmp_path / "run", CONFIG, PROCESS)
+
+
 def test_a_whole_system_cannot_be_tuned(model: Path, text: Corpus, tmp_path: Path) -> None:
     (model / "config.json").write_text(json.dumps({"format": "weft alignment system 1"}))
     with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):

@@ -17,7 +17,9 @@ import torch
 from torch import Tensor
 
 from weft.align.aligner import FORMAT
+from weft.align.graph import check_graph
 from weft.config import AlignerConfig, TuneConfig
+from weft.errors import WeftError
 from weft.model.extraction import mean_links
 from weft.model.losses import guided_loss, is_word
 from weft.model.scorer import Scorer
@@ -76,6 +78,7 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
     path = model / "config.json"
     described = from_dict(AlignerConfig, read_description(path, FORMAT, "small aligner"), str(path))
     subwords = Subwords.load(model / "tokenizer.json", described.text, described.vocabulary)
+    check_graph(model / "model.onnx", described.vocabulary)
     torch.manual_seed(config.training.seed)
     scorer = read_scorer(model / "model.onnx", described.encoders, config.dropout)
     packed = _packed(corpus, subwords, config)
@@ -110,6 +113,8 @@ def _packed(corpus: Corpus, subwords: Subwords, config: TuneConfig) -> PackedRow
         if all(encoded):
             for side, ids in zip(sides, encoded, strict=True):
                 side.append(ids)
+    if not sides[0]:
+        raise WeftError(f"{(corpus.files or corpus.source)[0]}: no sentence pair in it that has words on both sides")
     source, target = (_side(side) for side in sides)
     return pack(source, target, config.training.row_length, config.training.seed)
 
