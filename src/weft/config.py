@@ -238,6 +238,8 @@ class ScorerConfig:
 
     layers: int = 3
     """Encoder layers for each side, taken from the translation models."""
+    fast_layers: int = 1
+    """Those of a second scorer for users in a hurry, which has the same embeddings (0: none)."""
     teachers: tuple[str, ...] = ()
     """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
     pairs: int = 0
@@ -248,7 +250,7 @@ class ScorerConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
-        _at_least(self, 0, "pairs")
+        _at_least(self, 0, "fast_layers", "pairs")
 
 
 @dataclass(frozen=True)
@@ -305,9 +307,12 @@ class EncoderConfig:
     width: int = 256
     feed_forward: int = 512
     heads: int = 8
+    fast_layers: int = 0
+    """Of the fast encoders (0: there are none)."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers", "width", "feed_forward", "heads")
+        _at_least(self, 0, "fast_layers")
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,9 @@ def batch(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 @pytest.fixture
 def scorer() -> Scorer:
     torch.manual_seed(4)
-    scorer = Scorer(MODEL, 512, layers=2).eval()
+    scorer = Scorer(MODEL, 512, layers=2)
+    scorer.add_fast(MODEL, 1)
+    scorer.eval()
     scorer.source.project.weight.data *= 4  # so that attention has something to say
     for side in (scorer.source, scorer.target):  # embeddings that eight bits hold exactly
         table = side.embedding.words.weight.data
@@ -49,9 +51,10 @@ def scorer() -> Scorer:
     return scorer
 
 
-def run(model: onnx.ModelProto, source: torch.Tensor, target: torch.Tensor) -> list[np.ndarray]:
+def run(model: onnx.ModelProto, source: torch.Tensor, target: torch.Tensor, prefix: str = "") -> list[np.ndarray]:
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    found = session.run(["forward", "backward"], {"source": source.numpy(), "target": target.numpy()})
+    outputs = [f"{prefix}{way}" for way in ("forward", "backward")]
+    found = session.run(outputs, {"source": source.numpy(), "target": target.numpy()})
     return [np.asarray(one) for one in found]
 
 
@@ -59,11 +62,19 @@ def test_attention_is_that_of_torch(scorer: Scorer) -> None:
     source, target = batch(1)
     pair = PairRows.of(source, target)
     ranges = measured_ranges(scorer, [pair, PairRows.of(*batch(2))])
-    found = run(scorer_graph(scorer, ranges), source, target)
+    graph = scorer_graph(scorer, ranges)
     cells = pair.cells().numpy()
-    for ours, theirs in zip(scorer.attention(pair), found, strict=True):
-        assert ours.numpy()[cells].std() > 0.1  # it has something to say
-        assert np.abs(ours.numpy() - theirs)[cells].max() < 0.05
+    assert scorer.fast is not None
+    for one, prefix in ((scorer, ""), (scorer.fast, "fast_")):
+        for ours, theirs in zip(one.attention(pair), run(graph, source, target, prefix), strict=True):
+            assert ours.numpy()[cells].std() > 0.1  # it has something to say
+            assert np.abs(ours.numpy() - theirs)[cells].max() < 0.05
+
+
+def test_both_scorers_share_their_embeddings(scorer: Scorer) -> None:
+    graph = scorer_graph(scorer, measured_ranges(scorer, [PairRows.of(*batch(1))]))
+    tables = [constant for constant in graph.graph.initializer if list(constant.dims) == [512, MODEL.width]]
+    assert len(tables) == 2  # source and target
 
 
 def test_what_was_learned_keeps_its_name(scorer: Scorer) -> None:
@@ -76,10 +87,12 @@ def test_a_scorer_is_read_back_from_its_graph(scorer: Scorer, corpus: PreparedCo
     save_aligner(tmp_path / "aligner", scorer, [text], corpus.subwords, 0.5)
     described = json.loads((tmp_path / "aligner" / "config.json").read_text())
     shape = EncoderConfig(**described["encoders"])
-    assert shape == EncoderConfig(2, MODEL.width, MODEL.feed_forward, MODEL.heads)
+    assert shape == EncoderConfig(2, MODEL.width, MODEL.feed_forward, MODEL.heads, fast_layers=1)
     read = read_scorer(tmp_path / "aligner" / "model.onnx", shape, dropout=0.1).eval()
-    for one, other in zip(read.attention(text), scorer.attention(text), strict=True):
-        assert (one - other).abs().max() < 0.1  # seven bits
+    assert read.fast is not None and scorer.fast is not None
+    for one, other in ((read, scorer), (read.fast, scorer.fast)):
+        for ours, theirs in zip(one.attention(text), other.attention(text), strict=True):
+            assert (ours - theirs).abs().max() < 0.1  # seven bits
     with pytest.raises(WeftError, match="not the graph of encoders as"):
         read_scorer(tmp_path / "aligner" / "model.onnx", dataclasses.replace(shape, feed_forward=32), dropout=0.1)
 
@@ -114,3 +127,9 @@ def test_a_model_folder_is_checked(scorer: Scorer, corpus: PreparedCorpus, tmp_p
     (folder / "config.json").write_text(json.dumps({"format": "something else"}))
     with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):
         Aligner(folder)
+
+
+def test_a_scorer_without_a_fast_one(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    save_aligner(tmp_path / "aligner", Scorer(MODEL, 512, 1).eval(), [PairRows.of(*batch(1))], corpus.subwords, 0.2)
+    with pytest.raises(WeftError, match="no fast encoders; leave out --fast"):
+        Aligner(tmp_path / "aligner", fast=True)

@@ -15,15 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.align.aligner import Aligner, load
+from weft.align.folder import read_aligner
 from weft.apps.demo import demo_recipe
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.evaluate import score
-from weft.model.aligner import align, word_attention
+from weft.model.aligner import TorchAligner, align, word_attention
 from weft.model.folder import load_translation
 from weft.model.system import AlignmentSystem
 from weft.model.translator import Translator
 from weft.text.links import read_links
+from weft.train.export import read_scorer
 from weft.train.recipe import run_recipe
 from weft.train.report import Gold
 
@@ -52,7 +54,7 @@ def gold(demo: Path) -> Gold:
 
 def test_every_stage_is_better_than_the_one_before(demo: Path) -> None:
     report = json.loads((demo / "run" / "report.json").read_text())["lines"]
-    error = {(line["system"].split()[0], line["merge"]): line["aer"] for line in report}
+    error = {(line["system"].partition(" of layer")[0], line["merge"]): line["aer"] for line in report}
 
     def mean(system: str) -> float:
         return (error[system, "forward"] + error[system, "backward"]) / 2
@@ -62,7 +64,8 @@ def test_every_stage_is_better_than_the_one_before(demo: Path) -> None:
     assert error["bidirectional", "best-cells"] < error["optimised", "grow-diag"]
     assert error["guided", "mean"] < 5
     assert error["scorer", "mean"] < error["guided", "mean"] + 1
-    assert abs(error["small", "mean"] - error["scorer", "mean"]) < 0.2
+    assert abs(error["small aligner", "mean"] - error["scorer", "mean"]) < 0.2
+    assert error["small aligner, fast", "mean"] < error["small aligner", "mean"] + 1
 
 
 def test_the_demo_leaves_a_picture_of_every_stage(demo: Path) -> None:
@@ -76,7 +79,7 @@ def test_what_is_finished_is_not_done_again(demo: Path) -> None:
         return {path: path.stat().st_mtime_ns for pattern in patterns for path in (demo / "run").glob(pattern)}
 
     before = stamps()
-    assert len(before) == 11
+    assert len(before) == 13
     run_recipe(demo_recipe(demo, 500))
     assert stamps() == before
 
@@ -249,6 +252,48 @@ def test_pairs_have_the_same_links_in_any_company(demo: Path, gold: Gold) -> Non
     assert together[:40] == [next(aligner.align([pair])) for pair in gold.pairs[:40]]
     empty = [one.links for one in aligner.align([([], ["a"]), gold.pairs[0], (["a"], [])])]
     assert empty == [frozenset(), together[0].links, frozenset()]
+
+
+def test_processes_and_what_is_done_in_them(demo: Path, gold: Gold, tmp_path: Path) -> None:
+    text, output = tmp_path / "text.tsv", tmp_path / "links"
+    lines = [f"{' '.join(source)}\t{' '.join(target)}\n" for source, target in gold.pairs]
+    lines = (lines * (30_000 // len(lines) + 1))[:30_000]
+    lines[20_004] = "only one side\n"
+    text.write_text("".join(lines))
+    command = ["align", text, "--model", demo / "run" / "aligner"]
+    for options in (["--cores", 2], ["--cores", 1], ["--cores", 2, "--fast"], ["--cores", 2, "--format", "giza"]):
+        result = weft(*command, "-o", output, *options)
+        assert result.returncode == 0 and result.stderr.count(b"\n") == 1
+        assert f"{text}:20005: expected two columns".encode() in result.stderr
+        found = output.read_text().splitlines()
+        if "giza" in options:
+            heads = [line.split()[3] for line in found[::3]]
+            assert heads == [f"({number})" for number in range(1, 30_001)]
+            continue
+        fast = load(str(demo / "run" / "aligner"), fast="--fast" in options)
+        once = [str(one) for one in fast.align(gold.pairs)]
+        expected = (once * (30_000 // len(once) + 1))[:30_000]
+        expected[20_004] = ""
+        assert found == expected
+    assert weft(*command, "--strict", "-o", tmp_path / "strict").returncode == 1
+    assert not (tmp_path / "strict").exists()
+
+
+def test_a_scorer_in_torch_links_the_same_words(demo: Path, gold: Gold) -> None:
+    config, subwords = read_aligner(demo / "run" / "aligner")
+    scorer = read_scorer(demo / "run" / "aligner" / "model.onnx", config.encoders, dropout=0.0).eval()
+    torch_aligner = TorchAligner(scorer.attention, subwords, CPU, "mean", config.threshold)
+    ours, theirs = (list(one.align(gold.pairs)) for one in (torch_aligner, Aligner(demo / "run" / "aligner")))
+    same = sum(len(one.links & other.links) for one, other in zip(ours, theirs, strict=True))
+    assert same > 0.98 * max(sum(len(one.links) for one in side) for side in (ours, theirs))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_none_is_used(demo: Path) -> None:
+    refused = weft("align", "--model", demo / "run" / "aligner", "--device", "cuda", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"torch finds no GPU here" in refused.stderr
+    refused = weft("align", "--model", demo / "run" / "model", "--fast", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"--fast is for small aligners" in refused.stderr
 
 
 def test_show_draws_what_a_model_sees(demo: Path, tmp_path: Path) -> None:

@@ -275,4 +275,5 @@ def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) 
         "links 2             to do",
         "guide 2             to do",
         "distil              to do",
+        "distil fast         to do",
     ]

@@ -1,13 +1,11 @@
 """The small aligner: a stream of sentence pairs in, the same number of alignments out, in order. No torch.
 
-A model folder holds config.json, model.onnx, tokenizer.json and README.md. The graph gives, for a batch of sentence
-pairs, how much attention each piece pays to those of the other side, in both directions; links are where the mean of
-both is high.
+Its graph gives, for a batch of sentence pairs, how much attention each piece pays to those of the other side, in both
+directions; links are where the mean of both is high.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -19,19 +17,16 @@ import onnxruntime
 
 from weft.align.alignment import Alignment
 from weft.align.extract import BatchAttention
-from weft.align.graph import check_graph
+from weft.align.folder import FAST, GRAPH, WAYS, read_aligner
 from weft.align.shipped import find_model
 from weft.align.stream import Aligned, align_stream
-from weft.config import AlignerConfig, Merge
+from weft.config import Merge
 from weft.errors import WeftError
-from weft.settings import from_dict
-from weft.text.described import read_description
 from weft.text.pairs import EncodedPair, OnLong, too_long
 from weft.text.parallel import processes
 from weft.text.sentence import Text
-from weft.text.subwords import END, PAD, Subwords
+from weft.text.subwords import END, PAD
 
-FORMAT = "weft aligner 1"
 AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _BATCH_TOKENS = 2_048
 _STEP = 8  # sentences are filled up to a multiple of this
@@ -47,22 +42,21 @@ class Aligner:
         raw: bool = False,
         merge: Merge = "mean",
         threshold: float | None = None,
+        fast: bool = False,
     ) -> None:
         """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet.
 
-        ``merge`` and ``threshold`` say how links are made of the attention of both directions.
+        ``merge`` and ``threshold`` say how links are made of the attention of both directions. ``fast``: with fewer
+        layers.
         """
-        path = folder / "config.json"
-        described = read_description(path, FORMAT, "model folder", needs=("text", "encoders"))
-        config = from_dict(AlignerConfig, described, str(path))
-        self.subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
-        check_graph(folder / "model.onnx", config.vocabulary)
+        config, self.subwords = read_aligner(folder, fast)
+        self._outputs = [f"{FAST if fast else ''}{way}" for way in WAYS]
         self.merge: Merge = merge
         self.threshold = config.threshold if threshold is None else threshold
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
         # Each thread computes batches of its own, in a session of its own: that takes less time than to share either.
         self._workers = ThreadPoolExecutor(threads or processes())
-        self._graph = folder / "model.onnx"
+        self._graph = folder / GRAPH
         self._ready = [self._open_session()]  # for the thread that comes first
         self._own = threading.local()
 
@@ -104,7 +98,7 @@ class Aligner:
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
-        forward, backward = (np.asarray(way) for way in self._session().run(["forward", "backward"], ids))
+        forward, backward = (np.asarray(way) for way in self._session().run(self._outputs, ids))
         attention = BatchAttention.of(
             forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
         )
@@ -112,23 +106,21 @@ class Aligner:
 
 
 def load(
-    model: str, threads: int = 0, raw: bool = False, merge: Merge = "mean", threshold: float | None = None
+    model: str,
+    threads: int = 0,
+    raw: bool = False,
+    merge: Merge = "mean",
+    threshold: float | None = None,
+    fast: bool = False,
 ) -> Aligner:
     """A shipped aligner by its name, such as de-en, or one in a model folder.
 
     ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
     between spaces. ``merge``: how links are made of both directions, or which of them is used alone. ``threshold``: the
-    probability that links need when merged by their mean; the default is the model's own.
+    probability that links need when merged by their mean; the default is the model's own. ``fast``: twice as fast, and
+    a little less accurate.
     """
-    return Aligner(find_model(model), threads, raw, merge, threshold)
-
-
-def is_small_aligner(folder: Path) -> bool:
-    """Whether a model folder holds a small aligner and not a whole system."""
-    try:
-        return json.loads((folder / "config.json").read_text(encoding="utf-8")).get("format") == FORMAT
-    except (OSError, ValueError, AttributeError):
-        return False
+    return Aligner(find_model(model), threads, raw, merge, threshold, fast)
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:

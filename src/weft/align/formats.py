@@ -17,20 +17,16 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from weft.align.alignment import Alignment
-from weft.align.html import PAGE_END, PAGE_START, section
+from weft.align.html import section
 from weft.text.sentence import Sentence
 
 Format = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html"]
 
 
-def formatted(alignments: Iterable[Alignment], form: Format) -> Iterator[str]:
-    """Text for each alignment, line ends included; a page also has a beginning and an end."""
-    if form == "html":
-        yield PAGE_START
-    for number, alignment in enumerate(alignments, 1):
+def formatted(alignments: Iterable[Alignment], form: Format, first: int = 1) -> Iterator[str]:
+    """Text for each alignment, line ends included; ``first`` is the number of the first one."""
+    for number, alignment in enumerate(alignments, first):
         yield _one(alignment, form, number)
-    if form == "html":
-        yield PAGE_END
 
 
 def _one(alignment: Alignment, form: Format, number: int) -> str:

@@ -4,83 +4,109 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol, TextIO
+from typing import TextIO
 
-from weft.align.aligner import Aligner, is_small_aligner
-from weft.align.alignment import Alignment
-from weft.align.formats import Format, formatted
+from weft.align.folder import is_small_aligner
+from weft.align.html import PAGE_END, PAGE_START
 from weft.align.shipped import find_model
-from weft.apps.grid import terminal_grid
-from weft.apps.picture import Panel, Picture
+from weft.apps.answer import Device, Form, Job, answer
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.text.corpus import Block, Corpus
-from weft.text.pairs import OnLong, describe_too_long
+from weft.text.parallel import map_in_order, processes
 
-Form = Format | Literal["grid"]
-TextPair = tuple[str, str]
 _LINE_BY_LINE = ("pharaoh", "probabilities", "words", "jsonl")
-_BEST_MERGE: dict[Method, Merge] = {
-    "forward-pass": "grow-diag",
-    "optimised": "grow-diag",
-    "bidirectional": "best-cells",
-    "guided": "mean",
-}
-
-
-class AnyAligner(Protocol):
-    def align(self, pairs: Iterable[TextPair], on_long: OnLong, ahead: int = ...) -> Iterator[Alignment]: ...
+_MOST_PROCESSES = 12  # each has a model in memory
 
 
 def align_file(
     model: str,
     corpus: Corpus,
+    output: Path | None,
+    *,
     form: Form,
     raw: bool,
     reverse: bool,
     method: Method | None,
     merge: Merge | None,
     threshold: float | None,
+    fast: bool,
     strict: bool,
-    output: Path | None,
     resume: bool,
     line_buffered: bool,
+    device: Device | None,
+    cores: int,
 ) -> None:
     """Write the links of sentence pairs, in their order."""
     if resume and (output is None or form not in _LINE_BY_LINE):
         raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(_LINE_BY_LINE)}")
     if threshold is not None and not 0 <= threshold <= 1:
         raise WeftError(f"--threshold is a probability, from 0 to 1, not {threshold:g}")
+    if cores < 0:
+        raise WeftError(f"--cores is a number of cores, or 0 for all, not {cores}")
+    if output is not None and output.is_dir():
+        raise WeftError(f"{output}: is a folder; give the name of a file")
     if resume and output is not None and output.exists() and not _partial(output).exists():
         say(f"{output}: already finished")
         return
-    aligner = _load(find_model(model), raw, method, merge, threshold)
-    file = (corpus.files or corpus.source)[0]
+    folder = find_model(model)
+    small = is_small_aligner(folder)
+    cores = cores or processes()
+    # Several processes have nothing to wait for; but a whole system is too large to be in memory twice.
+    workers = min(cores, _MOST_PROCESSES) if small and not line_buffered else 1
+    place = _device(device, folder, small)
+    job = Job(folder, form, raw, reverse, method, merge, threshold, fast, place, cores, workers)
     on_screen = output is None and sys.stdout.isatty()
     with Progress(visible=not on_screen) as progress, _opened(output, resume) as (out, done):
         progress.phase("aligning", corpus.size(), "B")
-
-        def on_bad(bad: BadLine) -> None:
-            problem = f"{bad.file}:{bad.line}: {bad.problem}"
-            if strict:
-                raise WeftError(problem)
-            progress.say(f"weft: {problem}; its links are an empty line")
-
-        def on_long(number: int, pieces: int) -> None:
-            on_bad(BadLine("stdin" if file == "-" else file, done + number + 1, describe_too_long(pieces)))
-
-        ahead = {"ahead": 1} if line_buffered else {}
-        blocks = corpus.blocks(1) if line_buffered else corpus.blocks()
-        alignments = aligner.align(_pairs(blocks, done, reverse, on_bad, progress), on_long, **ahead)
-        if reverse:
-            alignments = (alignment.reversed() for alignment in alignments)
-        for text in _grids(alignments) if form == "grid" else formatted(alignments, form):
+        blocks = _numbered(corpus.blocks(1 if line_buffered else 0), done)
+        began, pairs = time.perf_counter(), 0
+        out.write(PAGE_START if form == "html" else "")
+        for text, bad, size, bytes_read in map_in_order(partial(answer, job), blocks, workers):
+            _report(bad, strict, progress)
             out.write(text)
             if line_buffered:
                 out.flush()
+            pairs += size
+            rate = pairs / (time.perf_counter() - began)
+            progress.advance(bytes_read, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
+        out.write(PAGE_END if form == "html" else "")
+
+
+def _device(wanted: Device | None, model: Path, small: bool) -> Device:
+    """Where to compute. Small aligners need no GPU, and use one only where they are told to."""
+    if small and wanted != "cuda":
+        return "cpu"
+    try:
+        import torch
+    except ImportError:
+        what = "--device cuda" if small else f"{model}: a whole system"
+        raise WeftError(f"{what} needs torch: pip install 'weft[train]'") from None
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise WeftError("--device cuda: torch finds no GPU here; leave it out")
+    return wanted or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _numbered(blocks: Iterable[Block], done: int) -> Iterator[tuple[int, Block]]:
+    """Blocks and the number of their first pair, without the pairs that are done."""
+    first = 1
+    for block in blocks:
+        skip = min(max(done + 1 - first, 0), len(block.source))
+        yield first + skip, block.behind(skip)
+        first += len(block.source)
+
+
+def _report(bad: Sequence[BadLine], strict: bool, progress: Progress) -> None:
+    for one in bad:
+        problem = f"{one.file}:{one.line}: {one.problem}"
+        if strict:
+            raise WeftError(problem)
+        progress.say(f"weft: {problem}; its links are an empty line")
 
 
 @contextlib.contextmanager
@@ -98,6 +124,10 @@ def _opened(output: Path | None, resume: bool) -> Iterator[tuple[TextIO, int]]:
         with partial.open("a" if done else "w", encoding="utf-8", newline="\n") as file:
             yield file, done
         partial.replace(output)
+    except WeftError:
+        if not partial.stat().st_size:
+            partial.unlink()  # nothing to go on with
+        raise
     except OSError as error:
         raise WeftError(f"{output}: cannot be written: {error.strerror}") from None
 
@@ -115,52 +145,3 @@ def _whole_lines(path: Path) -> int:
                 lines, end = lines + 1, end + len(line)
         file.truncate(end)
     return lines
-
-
-def _grids(alignments: Iterable[Alignment]) -> Iterator[str]:
-    """Matrices for the terminal."""
-    for one in alignments:
-        yield terminal_grid(Picture(one.source.words, one.target.words, (Panel("", one.links),))) + "\n\n"
-
-
-def _load(model: Path, raw: bool, method: Method | None, merge: Merge | None, threshold: float | None) -> AnyAligner:
-    """A small aligner, or a whole system with what suits it best where nothing is said."""
-    if is_small_aligner(model):
-        if method:
-            raise WeftError(f"{model}: a small aligner has one method; leave out --method")
-        return Aligner(model, raw=raw, merge=merge or "mean", threshold=threshold)
-    try:
-        import torch
-    except ImportError:
-        raise WeftError(f"{model}: a whole system needs torch: pip install 'weft[train]'") from None
-
-    from weft.model.aligner import SystemAligner
-    from weft.model.system import AlignmentSystem
-
-    system = AlignmentSystem.load(model, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
-    method = method or system.methods[-1]
-    if method not in system.methods:
-        raise WeftError(f"{model}: has no {method} layers; its methods are {', '.join(system.methods)}")
-    if threshold is None:
-        threshold = system.guided.threshold if system.guided is not None else 0.0
-    return SystemAligner(system, method, merge or _BEST_MERGE[method], threshold, raw)
-
-
-def _pairs(
-    blocks: Iterable[Block], skip: int, reverse: bool, on_bad: Callable[[BadLine], None], progress: Progress
-) -> Iterator[TextPair]:
-    """The text of all pairs but the first, the model's source language in front.
-
-    A bad line is an empty pair: no line is lost.
-    """
-    for block in blocks:
-        first = min(skip, len(block.source))
-        skip -= first
-        for index in range(first, len(block.source)):
-            try:
-                source, target = block.pair(index)
-            except BadLine as bad:
-                on_bad(bad)
-                source, target = "", ""
-            yield (target, source) if reverse else (source, target)
-        progress.advance(block.bytes_read)

@@ -113,6 +113,7 @@ def _systems(results: PairResults) -> Systems:
         systems["ours: bidirectional"] = [None, None, best.get(("bidirectional", "best-cells"))]
         systems["ours: guided, mean of both"] = row(best, "guided", "mean")
         systems["ours: small aligner, eight bits"] = [None, None, best.get(("small aligner", "mean"))]
+        systems["ours: small aligner, fast"] = [None, None, best.get(("small aligner, fast", "mean"))]
     for other in results.config.others:
         systems[other.name] = list(_other_scores(other, results))
     return systems

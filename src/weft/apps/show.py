@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from weft.align.aligner import Aligner, is_small_aligner
+from weft.align.aligner import Aligner
+from weft.align.folder import is_small_aligner
 from weft.align.shipped import find_model
 from weft.apps.grid import terminal_grid
 from weft.apps.lines import read_text

@@ -1,4 +1,4 @@
-"""From sentence pairs as words to links between words, with the whole system."""
+"""From sentence pairs as words to links between words, with torch."""
 
 from __future__ import annotations
 
@@ -10,26 +10,35 @@ import torch
 from weft.align.alignment import Alignment
 from weft.align.extract import BatchAttention
 from weft.align.stream import Aligned, align_stream
-from weft.config import Merge, Method
+from weft.config import Merge
 from weft.model.system import AlignmentSystem, Attention, PairRows
 from weft.text.links import Links
 from weft.text.pairs import EncodedPair, OnLong, WordPair, encode_pairs, too_long
 from weft.text.sentence import Text
-from weft.text.subwords import END, PAD, Pieces
+from weft.text.subwords import END, PAD, Pieces, Subwords
 
 AHEAD = 2_000  # pairs that are read ahead and sorted by length
 _BATCH_TOKENS = 8_000
 
 
-class SystemAligner:
-    """A system with a method and a way to merge its directions chosen: alignments for a stream of pairs."""
+class TorchAligner:
+    """Alignments for a stream of pairs by whatever attends in torch: a method of a system, or a scorer on a GPU."""
 
     def __init__(
-        self, system: AlignmentSystem, method: Method, merge: Merge, threshold: float, raw: bool = False
+        self,
+        attend: Callable[[PairRows], Attention],
+        subwords: Subwords,
+        device: torch.device,
+        merge: Merge,
+        threshold: float,
+        raw: bool = False,
+        batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
-        self.subwords = system.subwords
-        self.tokenisation = "simple" if raw else system.subwords.text.tokenisation
-        self._system, self._attend, self._merge, self._threshold = system, system.attend(method), merge, threshold
+        self.subwords = subwords
+        self.tokenisation = "simple" if raw else subwords.text.tokenisation
+        self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
+        self._merge: Merge = merge
+        self._threshold = threshold
 
     def align(
         self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong = too_long, ahead: int = AHEAD
@@ -38,16 +47,16 @@ class SystemAligner:
         return align_stream(pairs, self.subwords, self.tokenisation, self._align_encoded, on_long, ahead)
 
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
-        for batch in _batches(encoded, _BATCH_TOKENS):
-            attention = _attention(self._system, batch, self._attend)
+        for batch in _batches(encoded, self._batch_tokens):
+            attention = _attention(self._attend, batch, self._device)
             yield from zip(batch, attention.links(self._merge, self._threshold), attention.scores(), strict=True)
 
 
 def _attention(
-    system: AlignmentSystem, batch: list[EncodedPair], attend: Callable[[PairRows], Attention]
+    attend: Callable[[PairRows], Attention], batch: list[EncodedPair], device: torch.device
 ) -> BatchAttention:
-    """What a method of a system attends to in a batch."""
-    forward, backward = (way.float().cpu().numpy() for way in attend(_rows(batch, system.device)))
+    """What is attended to in a batch."""
+    forward, backward = (way.float().cpu().numpy() for way in attend(_rows(batch, device)))
     return BatchAttention.of(
         forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
     )
@@ -67,7 +76,7 @@ def align(
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
     for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
-        attention = _attention(system, batch, attend)
+        attention = _attention(attend, batch, system.device)
         for merge in merges:
             for encoded, links in zip(batch, attention.links(merge, threshold), strict=True):
                 found[merge][encoded.number] = frozenset(links)
@@ -94,10 +103,10 @@ def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
     """One pair a row."""
     sides = []
     for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
-        ids = torch.full((len(batch), max(map(len, sentences)) + 1), PAD, dtype=torch.int32)
+        ids = np.full((len(batch), max(map(len, sentences)) + 1), PAD, np.int32)
         for row, sentence in enumerate(sentences):
-            ids[row, : len(sentence) + 1] = torch.tensor([*sentence, END])
-        sides.append(ids.to(device))
+            ids[row, : len(sentence) + 1] = [*sentence, END]
+        sides.append(torch.from_numpy(ids).to(device))
     return PairRows.of(*sides)
 
 

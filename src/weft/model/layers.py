@@ -182,6 +182,11 @@ class Embedding(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.register_buffer("positions", sinusoids(longest, config.width), persistent=False)
 
+    def borrow(self, words: nn.Embedding) -> None:
+        """Use the words of another model from now on, whose parameters they remain."""
+        del self.words
+        object.__setattr__(self, "words", words)  # so that torch does not count them as ours
+
     def forward(self, ids: Tensor, places: Tensor) -> Tensor:
         """Two times (batch, length) → (batch, length, width)"""
         embedded = self.words(ids) * self.words.embedding_dim**0.5 + self.positions[places]

@@ -54,12 +54,21 @@ class SideEncoder(nn.Module):
 
 
 class Scorer(nn.Module):
-    """Both sides."""
+    """Both sides. Beside it there may be a fast one of fewer layers, which reads the same embeddings."""
 
     def __init__(self, config: ModelConfig, words: int, layers: int) -> None:
         super().__init__()
         self.source = SideEncoder(config, words, layers)
         self.target = SideEncoder(config, words, layers)
+        self.fast: Scorer | None = None
+
+    def add_fast(self, config: ModelConfig, layers: int) -> Scorer:
+        """A fast scorer that begins as the first layers of this one."""
+        self.fast = Scorer(config, 1, layers)
+        for own, other in ((self.fast.source, self.source), (self.fast.target, self.target)):
+            own.embedding.borrow(other.embedding.words)
+            own.load_state_dict(other.state_dict(), strict=False)  # but for the layers that it has not
+        return self.fast
 
     def forward(self, pair: PairRows) -> Tensor:
         """S, unmasked. (batch, target, source)"""

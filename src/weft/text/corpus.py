@@ -16,7 +16,7 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +54,11 @@ class Block:
             columns = _json_pair if ".jsonl" in Path(self.file).suffixes else _split_columns
             return columns(source, self.file, number)
         return source, _decode(self.target[index], self.target_file, number)
+
+    def behind(self, lines: int) -> Block:
+        """The same without its first lines."""
+        target = None if self.target is None else self.target[lines:]
+        return replace(self, first_line=self.first_line + lines, source=self.source[lines:], target=target)
 
 
 @dataclass(frozen=True)

@@ -1,22 +1,24 @@
 """The stage that teaches a small scorer what the guided layers know.
 
 The scorer learns from soft targets: for every word, the whole distribution of the teacher's attention, made on the fly
-for each batch, so that nothing has to be stored and doubt is handed on as doubt.
+for each batch, so that nothing has to be stored and doubt is handed on as doubt. A fast scorer learns from the scorer
+in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from weft.config import ScorerConfig
+from weft.config import ModelConfig, ScorerConfig
 from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
-from weft.model.system import AlignmentSystem, mean_guided_attention
+from weft.model.system import AlignmentSystem, Attention, PairRows, mean_guided_attention
 from weft.text.batches import PackedRows
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
@@ -25,20 +27,20 @@ from weft.train.stage import train_stage
 
 
 class DistilTask:
-    """Give each word the attention that the teachers give it on average, in both directions."""
+    """Give each word the attention that a teacher gives it, in both directions."""
 
     figures = ("forward_loss", "backward_loss", "doubt")
 
     def __init__(
         self,
         scorer: Scorer,
-        teachers: Sequence[AlignmentSystem],
+        teach: Callable[[PairRows], Attention],
         rows: PackedRows,
         config: ScorerConfig,
         device: torch.device,
     ) -> None:
         self.module = scorer.to(device).train()
-        self._teachers = [teacher.inference() for teacher in teachers]
+        self._teach = teach
         self._rows = ResidentRows(rows, device)
         self._precision = precision(config.training, device)
 
@@ -47,7 +49,7 @@ class DistilTask:
 
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
-        taught = mean_guided_attention(self._teachers, pair)
+        taught = self._teach(pair)
         with self._precision:
             scores = self.module(pair)
         cells = pair.cells()
@@ -87,14 +89,40 @@ def train_scorer(
     scorer = Scorer(model.config, len(model.table), config.layers)
     scorer.source.start_from(model)
     scorer.target.start_from(teachers[0].ways["backward"].translation)
+    teach = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
     train_stage(
         "scorer",
         scorer,
         lambda: packed,
-        lambda rows: DistilTask(scorer, teachers, rows, config, process.device),
+        lambda rows: DistilTask(scorer, teach, rows, config, process.device),
         config.training,
         folder,
         {"origin": origin, **binding_settings(scorer=config)},
         process,
     )
     return scorer
+
+
+def train_fast(
+    scorer: Scorer,
+    shape: ModelConfig,
+    config: ScorerConfig,
+    packed: PackedRows,
+    folder: Path,
+    origin: str,
+    process: Process,
+) -> None:
+    """Give a trained scorer a fast one that has learned from it; ``origin`` identifies all that the scorer has."""
+    scorer.to(process.device).eval().requires_grad_(False)
+    torch.manual_seed(config.training.seed)
+    fast = scorer.add_fast(shape, config.fast_layers)
+    train_stage(
+        "fast scorer",
+        fast,
+        lambda: packed,
+        lambda rows: DistilTask(fast, scorer.attention, rows, config, process.device),
+        config.training,
+        folder,
+        {"origin": origin, **binding_settings(scorer=config)},
+        process,
+    )

@@ -22,7 +22,7 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from weft.align.aligner import FORMAT
+from weft.align.folder import FAST, FORMAT, GRAPH, WAYS
 from weft.config import EncoderConfig, ModelConfig
 from weft.errors import WeftError
 from weft.model.folder import write_files
@@ -51,6 +51,8 @@ def measured_ranges(scorer: Scorer, batches: Iterable[PairRows]) -> Ranges:
     hooks = [part.register_forward_pre_hook(look) for part in scorer.modules() if isinstance(part, nn.Linear)]
     for pair in batches:
         scorer(pair)
+        if scorer.fast is not None:
+            scorer.fast(pair)
     for hook in hooks:
         hook.remove()
     return ranges
@@ -166,19 +168,28 @@ class _Graph:
         both = self("Add", self.norm(words, encoder.norm_words), self.norm(states, encoder.norm_states))
         return self.linear(both, encoder.project)
 
+    def attend(self, scorer: Scorer, prefix: str = "") -> list[str]:
+        """Both directions' attention, under the names that are returned. (batch, target, source)"""
+        source, target = self.encode(scorer.source, "source"), self.encode(scorer.target, "target")
+        scores = self("MatMul", target, self("Transpose", source, perm=[0, 2, 1]))
+        scores = self("Mul", scores, self.scalar(scorer.source.project.out_features**-0.5))
+        outputs = [f"{prefix}{way}" for way in WAYS]
+        for output, axis, side in zip(outputs, (2, 1), ("source", "target"), strict=True):
+            hidden = self("Unsqueeze", self.padding_bias(side), self.numbers(3 - axis))
+            self.nodes.append(helper.make_node("Softmax", [self("Add", scores, hidden)], [output], axis=axis))
+        return outputs
+
 
 def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
     """From the ids of sentence pairs, one a row, (batch, source) and (batch, target), to both directions' attention.
 
-    Ids end with end-of-sentence and are filled with padding. ``forward`` and ``backward`` are (batch, target, source).
+    Ids end with end-of-sentence and are filled with padding. ``forward`` and ``backward`` are (batch, target, source),
+    and so are ``fast_forward`` and ``fast_backward`` of a fast scorer; only what is asked for is computed.
     """
     graph = _Graph(scorer, ranges)
-    source, target = graph.encode(scorer.source, "source"), graph.encode(scorer.target, "target")
-    scores = graph("MatMul", target, graph("Transpose", source, perm=[0, 2, 1]))
-    scores = graph("Mul", scores, graph.scalar(scorer.source.project.out_features**-0.5))
-    for output, axis, side in (("forward", 2, "source"), ("backward", 1, "target")):
-        hidden = graph("Unsqueeze", graph.padding_bias(side), graph.numbers(3 - axis))
-        graph.nodes.append(helper.make_node("Softmax", [graph("Add", scores, hidden)], [output], axis=axis))
+    outputs = graph.attend(scorer)
+    if scorer.fast is not None:
+        outputs += graph.attend(scorer.fast, FAST)
 
     def info(name: str, kind: int, *shape: str) -> onnx.ValueInfoProto:
         return helper.make_tensor_value_info(name, kind, list(shape))
@@ -187,7 +198,7 @@ def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
         graph.nodes,
         "weft scorer",
         [info(side, TensorProto.INT64, "batch", f"{side}_length") for side in ("source", "target")],
-        [info(way, TensorProto.FLOAT, "batch", "target_length", "source_length") for way in ("forward", "backward")],
+        [info(output, TensorProto.FLOAT, "batch", "target_length", "source_length") for output in outputs],
         list(graph.constants.values()),
     )
     model = helper.make_model(
@@ -205,6 +216,8 @@ def read_scorer(path: Path, shape: EncoderConfig, dropout: float) -> Scorer:
     stored = [numpy_helper.to_array(constant) for constant in onnx.load(path).graph.initializer]
     model = ModelConfig(shape.width, shape.feed_forward, shape.heads, shape.layers, 1, dropout)
     scorer = Scorer(model, len(stored[0]), shape.layers)
+    if shape.fast_layers:
+        scorer.add_fast(model, shape.fast_layers)
     written = scorer_graph(scorer, dict.fromkeys(scorer.modules(), 1.0)).graph.initializer
     if [tuple(constant.dims) for constant in written] != [array.shape for array in stored]:
         raise WeftError(f"{path}: not the graph of encoders as config.json describes them")
@@ -231,9 +244,10 @@ def save_aligner(
         width=scorer.source.project.in_features,
         feed_forward=layer.feed_forward.linears[0].out_features,
         heads=layer.attention.heads,
+        fast_layers=len(scorer.fast.source.layers) if scorer.fast is not None else 0,
     )
 
     def save(staging: Path) -> None:
-        onnx.save(graph, staging / "model.onnx")
+        onnx.save(graph, staging / GRAPH)
 
     write_files(folder, FORMAT, {"threshold": threshold, "encoders": to_dict(shape)}, subwords, save)

@@ -25,7 +25,7 @@ from weft.text.prepared import PreparedCorpus, checksum_of
 from weft.train.align import train_alignment
 from weft.train.card import aligner_card
 from weft.train.corpus_links import attention_links, bidirectional_links, corpus_links, file_links, guided_links
-from weft.train.distil import train_scorer
+from weft.train.distil import train_fast, train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import joint_attention, train_joint
@@ -42,6 +42,7 @@ from weft.train.report import (
 )
 from weft.train.resident import ResidentRows
 from weft.train.runlog import environment
+from weft.train.stage import WEIGHTS
 from weft.train.translate import train_translation
 
 _SAMPLE_PAIRS = 2_000  # of training text, to choose a decoder layer with
@@ -137,6 +138,10 @@ class Pipeline:
         folder = self.run / "distil"
         teachers = [self.system, *(self._teacher(Path(name)) for name in config.teachers)]
         scorer = train_scorer(teachers, config, packed, folder, " ".join(self._lineage), self.process)
+        if config.fast_layers:
+            shape = self.system.ways["forward"].translation.config
+            origin = " ".join([*self._lineage, checksum_of(folder / WEIGHTS)[:16]])
+            train_fast(scorer, shape, config, packed, self.run / "fast", origin, self.process)
         if self.gold and config.teachers:
             together = partial(mean_guided_attention, teachers)
             self.lines += score_system(self.system, self.gold, "teachers", together, MERGES["guided"], threshold)
@@ -163,11 +168,12 @@ class Pipeline:
         text = ResidentRows(self._sample, self.process.device).pair(rows)
         save_aligner(folder, scorer, [text], self.corpus.subwords, self.recipe.guided.threshold)
         self.made["aligner"] = folder
-        score = (score_aligner(folder, self.gold), self.gold) if self.gold else None
-        if score is not None:
-            self.lines.append(score[0])
+        scores = [score_aligner(folder, self.gold)] if self.gold else []
+        if self.gold and scorer.fast is not None:
+            scores.append(score_aligner(folder, self.gold, fast=True))
+        self.lines += scores
         device = str(environment(self.process.device)["device"])
-        card = aligner_card(self.recipe, self.corpus, device, score)
+        card = aligner_card(self.recipe, self.corpus, device, scores, self.gold)
         (folder / "README.md").write_text(card, encoding="utf-8")
 
     def joint(self) -> None:

@@ -58,6 +58,8 @@ def overview(recipe: Recipe, run: Path) -> str:
             stages.append((f"guide {number}", run / f"guide-{number}", WEIGHTS))
     if "distil" in recipe.stages:
         stages.append(("distil", run / "distil", WEIGHTS))
+        if recipe.scorer.fast_layers:
+            stages.append(("distil fast", run / "fast", WEIGHTS))
     if "joint" in recipe.stages:
         stages.append(("links", run / "links-1", "manifest.json"))
         stages += [(f"joint {way}", run / "joint" / way, WEIGHTS) for way in recipe.directions]
@@ -74,7 +76,7 @@ def _state(folder: Path, result: str) -> str:
 
 def _forget(run: Path) -> None:
     """Remove what training has made; the prepared corpus stays."""
-    stages = ("forward", "backward", "align", "align-restart-*", "links-*", "guide-*", "distil", "joint")
+    stages = ("forward", "backward", "align", "align-restart-*", "links-*", "guide-*", "distil", "fast", "joint")
     for pattern in (*stages, "model", "aligner"):
         for path in run.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()  # links that a kill has left half made are files

@@ -98,12 +98,12 @@ def score_stages(system: AlignmentSystem, gold: Gold, sample: PackedRows) -> lis
     return lines
 
 
-def score_aligner(folder: Path, gold: Gold) -> ReportLine:
+def score_aligner(folder: Path, gold: Gold, fast: bool = False) -> ReportLine:
     """A small aligner as users have it."""
     from weft.align.aligner import Aligner
 
-    links = [alignment.links for alignment in Aligner(folder).align(gold.pairs)]
-    return ReportLine("small aligner", "mean", score(links, gold.links))
+    links = [alignment.links for alignment in Aligner(folder, fast=fast).align(gold.pairs)]
+    return ReportLine("small aligner, fast" if fast else "small aligner", "mean", score(links, gold.links))
 
 
 def score_attention(system: AlignmentSystem, gold: Gold, layer: int) -> list[ReportLine]:
@@ -148,7 +148,7 @@ def stage_seconds(recipe: Recipe) -> dict[str, float]:
         "translate": [translation / way for way in recipe.directions],
         "align": [run / "align"],
         "guide": [run / f"guide-{number}" for number in rounds],
-        "distil": [run / "distil"],
+        "distil": [run / "distil", run / "fast"],
         "joint": [run / "joint" / way for way in recipe.directions],
     }
     logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}

@@ -16,17 +16,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.align.aligner import FORMAT
-from weft.align.graph import check_graph
-from weft.config import AlignerConfig, TuneConfig
+from weft.align.folder import GRAPH, read_aligner
+from weft.config import TuneConfig
 from weft.errors import WeftError
 from weft.model.extraction import mean_links
 from weft.model.losses import guided_loss, is_word
 from weft.model.scorer import Scorer
-from weft.settings import from_dict
 from weft.text.batches import PackedRows, pack
 from weft.text.corpus import Corpus
-from weft.text.described import read_description
 from weft.text.prepared import Side, checksum_of
 from weft.text.sentence import sentence_pair
 from weft.text.subwords import Subwords
@@ -59,11 +56,13 @@ class TuneTask:
     def sums(self, rows: Tensor) -> Tensor:
         pair = self._rows.pair(rows)
         links = mean_links(*self._before.attention(pair), self._threshold, pair.target, pair.source)
-        with self._precision:
-            scores = self.module(pair)
         cells = pair.cells()
-        forward = guided_loss(scores, cells, links, pair.target, pair.source)
-        backward = guided_loss(scores.mT, cells.mT, links.mT, pair.source, pair.target)
+        forward = backward = torch.zeros((), device=links.device)
+        for scorer in (self.module, *([self.module.fast] if self.module.fast is not None else [])):
+            with self._precision:
+                scores = scorer(pair)
+            forward = forward + guided_loss(scores, cells, links, pair.target, pair.source)
+            backward = backward + guided_loss(scores.mT, cells.mT, links.mT, pair.source, pair.target)
         targets, sources = (is_word(side.ids).sum() for side in (pair.target, pair.source))
         total = targets + sources
         figures = [forward / targets * total, backward / sources * total]
@@ -75,12 +74,9 @@ class TuneTask:
 
 def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process) -> Path:
     """An aligner that has begun as ``model`` and learned from a corpus; its folder, ``run/aligner``."""
-    path = model / "config.json"
-    described = from_dict(AlignerConfig, read_description(path, FORMAT, "small aligner"), str(path))
-    subwords = Subwords.load(model / "tokenizer.json", described.text, described.vocabulary)
-    check_graph(model / "model.onnx", described.vocabulary)
+    described, subwords = read_aligner(model)
     torch.manual_seed(config.training.seed)
-    scorer = read_scorer(model / "model.onnx", described.encoders, config.dropout)
+    scorer = read_scorer(model / GRAPH, described.encoders, config.dropout)
     packed = _packed(corpus, subwords, config)
     train_stage(
         "tuning",
@@ -89,7 +85,7 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
         lambda rows: TuneTask(scorer, described.threshold, rows, config, process.device),
         config.training,
         run / "tune",
-        {"model": checksum_of(model / "model.onnx")[:16], **binding_settings(tune=config)},
+        {"model": checksum_of(model / GRAPH)[:16], **binding_settings(tune=config)},
         process,
     )
     sample = torch.arange(min(_SAMPLE_ROWS, len(packed)), device=process.device)
