@@ -66,6 +66,9 @@ def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Co
     empty.write_text("\t\nonly one side\t\n")
     with pytest.raises(WeftError, match=r"empty\.tsv: no sentence pair in it"):
         tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
+    empty.write_text("one\tother\nonly one side\n")
+    with pytest.raises(WeftError, match=r"empty\.tsv:2: expected two columns.* leave it out$"):
+        tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
     graph = model / "model.onnx"
     graph.write_bytes(graph.read_bytes()[:-100])
     with pytest.raises(WeftError, match="damaged or truncated"):

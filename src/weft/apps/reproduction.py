@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,7 @@ def _systems(results: PairResults) -> Systems:
         "attention optimisation, merged by grow-diag": row(paper, "optimised"),
         "attention optimisation, bidirectional": [*row(paper, "optimised")[:2], bidirectional],
         "guided": row(paper, "guided"),
+        "guided, merged by Moses' grow-diag": [None, None, paper["guided", "grow-diag"]],
         "Zenkel et al. (2019)": row(zenkel, "optimised"),
         "Garg et al. (2019)": row(reports[GARG], "joint"),
     }
@@ -150,6 +152,8 @@ def _all_systems(results: PairResults, systems: Systems, papers: dict[str, dict[
     names = _PAPERS_NAME | {other.name: other.paper for other in results.config.others}
     rows = []
     for name, scores in systems.items():
+        if not any(scores):
+            continue
         known = papers.get(names.get(name, ""), {}).get(results.config.name, ["", "", ""])
         cells = [_beside(_shown(one), paper) for one, paper in zip(scores, known, strict=True)]
         merged = scores[-1]
@@ -275,7 +279,8 @@ def _claims(results: PairResults) -> str:
     for claim, worse, better in claims:
         holds = all(second < first for first, second in zip(worse, better, strict=True))
         rows.append([claim, _numbers(worse), _numbers(better), "yes" if holds else "**no**"])
-    return "### Does the paper's order hold?\n\n" + _table(["claim", "before", "after", "holds"], rows)
+    shown = "### Does the paper's order hold?\n\n" + _table(["claim", "before", "after", "holds"], rows)
+    return f"{shown}\n\n{results.config.remarks.strip()}".strip()
 
 
 def _numbers(values: Iterable[float]) -> str:
@@ -303,14 +308,30 @@ def _best(scores: Iterable[Score | None]) -> Score | None:
 
 
 def _times(results: PairResults) -> str:
+    """What training costs, and the time of other aligners on the same text."""
     rows = []
     for name, report in results.reports.items():
         seconds = report["seconds"]
         cells = [f"{seconds[stage]:.0f}" if stage in seconds else "" for stage in _STAGES]
         hours = sum(seconds.values()) / 3600
         rows.append([name, *cells, f"{hours:.2f}", report["environment"]["device"]])
+    for other in results.config.others:
+        if other.program:
+            seconds, of_cpu = _program_seconds(other)
+            hours = f"{of_cpu / 3600:.2f} of CPU"
+            rows.append([f"{other.name}: {seconds:.0f} s in all", *[""] * len(_STAGES), hours, "CPU"])
     note = "The systems of the paper share their translation models."
     return f"### Seconds of each stage\n\n{note}\n\n" + _table(["run", *_STAGES, "hours", "device"], rows)
+
+
+def _program_seconds(other: OtherAligner) -> tuple[float, float]:
+    """Seconds that a benchmark has measured for another aligner, and those of all processors together."""
+    path = Path(other.forward).with_name("scores.jsonl")
+    try:
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        return next((one["seconds"], one["cpu_seconds"]) for one in lines if one["system"] == other.program)
+    except (OSError, StopIteration):
+        raise WeftError(f"{path}: has no time of {other.program}; take it from benchmarks/baselines.py") from None
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -49,6 +49,8 @@ class OtherAligner:
     """Source word first, as in the other file."""
     paper: str = ""
     """Its name in the paper's figures, if it is there."""
+    program: str = ""
+    """Its name in scores.jsonl beside the links, as benchmarks/baselines.py writes it, to report its time."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class PairConfig:
     settings: tuple[str, ...] = ()
     """Put over both recipes, such as gold.source=dev.src."""
     others: tuple[OtherAligner, ...] = ()
+    remarks: str = ""
+    """What was found where the paper's order does not hold."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ def run_pair(pair: PairConfig) -> PairResults:
 def _report(recipe: Recipe) -> dict[str, Any]:
     """Of a run, which is made if there is none with this recipe."""
     known = read_report(Path(recipe.run))
-    if known is None or known["recipe"] != to_dict(recipe):
+    if known is None or not _made_by(recipe, known):
         run_recipe(recipe)
         known = read_report(Path(recipe.run))
     if known is None:
@@ -127,11 +131,16 @@ def _report(recipe: Recipe) -> dict[str, Any]:
     return known
 
 
+def _made_by(recipe: Recipe, known: dict[str, Any]) -> bool:
+    """Whether a stored result is that of a recipe; settings that are newer than the result had their defaults then."""
+    return from_dict(Recipe, known["recipe"], "stored recipe") == recipe
+
+
 def sweep(recipe: Recipe, gold: Gold) -> Figures:
     """The error rate of a recipe's system over steps, λ and kernels."""
     run = Path(recipe.run)
-    path, made = run / "sweep.json", to_dict(recipe)
-    if path.exists() and (known := json.loads(path.read_text(encoding="utf-8")))["recipe"] == made:
+    path = run / "sweep.json"
+    if path.exists() and _made_by(recipe, known := json.loads(path.read_text(encoding="utf-8"))):
         return known["figures"]
     system = AlignmentSystem.load(run / "model", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     settings = list(_settings(system))
@@ -148,7 +157,7 @@ def sweep(recipe: Recipe, gold: Gold) -> Figures:
             figures += [chosen | line.figures() for line in lines]
             progress.advance(1)
     rows = ",\n".join(map(json.dumps, figures))
-    head = json.dumps({"recipe": made})[:-1]
+    head = json.dumps({"recipe": to_dict(recipe)})[:-1]
     path.write_text(f'{head}, "figures": [\n{rows}\n]}}\n', encoding="utf-8")
     return figures
 

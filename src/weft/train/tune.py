@@ -18,7 +18,7 @@ from torch import Tensor
 
 from weft.align.folder import GRAPH, read_aligner
 from weft.config import TuneConfig
-from weft.errors import WeftError
+from weft.errors import BadLine, WeftError
 from weft.model.extraction import mean_links
 from weft.model.losses import guided_loss, is_word
 from weft.model.scorer import Scorer
@@ -116,8 +116,11 @@ def _packed(corpus: Corpus, subwords: Subwords, config: TuneConfig) -> PackedRow
 
 
 def _pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    def refuse(bad: BadLine) -> None:
+        raise WeftError(f"{bad.file}:{bad.line}: {bad.problem}; mend the line or leave it out")
+
     for block in corpus.blocks():
-        yield from block.pairs(skip_bad=False, on_bad=lambda bad: None)
+        yield from block.pairs(skip_bad=True, on_bad=refuse)
 
 
 def _side(sentences: Sequence[Sequence[int]]) -> Side:
