@@ -3,16 +3,16 @@
     python benchmarks/align_speed.py pairs.tsv --models de-en run/aligner --peers --bert python
 
 All on the same text, in one run. Ours are timed as a command, with and without their start, which is the time of a
-single pair. ``--peers`` adds eflomal and fast_align where they are on the PATH, training included, as their users must.
-``--bert`` is a Python that has torch and transformers, for ``bert_sized.py``, on the first pairs only. Prints a JSON
-line for each; ``times_bert`` is the ratio to the encoder of BERT's size.
+single pair; text of more than 10,000 pairs is shared by several processes, whose memory is counted together.
+``--peers`` adds eflomal and fast_align where they are on the PATH, training included, as their users must. ``--bert``
+is a Python that has torch and transformers, for ``bert_sized.py``, on the first pairs only. Prints a JSON line for
+each; ``times_bert`` is the ratio to the encoder of BERT's size.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -21,26 +21,28 @@ import time
 from pathlib import Path
 from typing import Any
 
+from process_memory import megabytes
+
 
 def timed(command: list[str], output: Path) -> tuple[float, float]:
-    """Seconds of a command and its peak memory in MB."""
-    began = time.perf_counter()
-    with output.open("wb") as file:
-        process = subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL)
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
+    """Seconds of a command and the peak memory of all its processes in MB."""
+    began, most = time.perf_counter(), 0.0
+    with output.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None:
+            most = max(most, megabytes(process.pid))
+            time.sleep(0.1)
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} failed with {process.returncode}")
-    return time.perf_counter() - began, used.ru_maxrss / 1024
+    return time.perf_counter() - began, most
 
 
-def ours(model: str, text: Path, single: Path, output: Path, pairs: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "weft", "align", "--model", model]
+def ours(model: str, options: list[str], text: Path, single: Path, output: Path, pairs: int) -> dict[str, Any]:
+    command = [sys.executable, "-m", "weft", "align", "--model", model, *options]
     start, _ = timed([*command, str(single)], output)
     seconds, memory = timed([*command, str(text)], output)
     assert output.read_bytes().count(b"\n") == pairs
     figures = {"seconds": seconds, "start": start, "memory_mb": memory, "pairs_per_second": pairs / (seconds - start)}
-    return {"system": f"weft {model}", **figures, "with_start": pairs / seconds}
+    return {"system": " ".join(["weft", model, *options]), **figures, "with_start": pairs / seconds}
 
 
 def peers(text: Path, folder: Path, pairs: int) -> list[dict[str, Any]]:
@@ -64,6 +66,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("text", type=Path, help="TSV, words between spaces")
     parser.add_argument("--models", nargs="+", required=True)
+    parser.add_argument("--options", default="", help="for weft align, such as '--device cuda'")
+    parser.add_argument("--fast", action="store_true", help="also measure weft align --fast")
     parser.add_argument("--pairs", type=int, default=20_000)
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--bert", metavar="PYTHON")
@@ -77,7 +81,12 @@ def main() -> None:
             lines = [line for line, _ in zip(file, range(arguments.pairs), strict=False)]
         text.write_text("".join(lines), encoding="utf-8")
         single.write_text(lines[0], encoding="utf-8")
-        found = [ours(model, text, single, output, len(lines)) for model in arguments.models]
+        options = arguments.options.split()
+        found = [
+            ours(model, [*options, *fast], text, single, output, len(lines))
+            for model in arguments.models
+            for fast in ([[], ["--fast"]] if arguments.fast else [[]])
+        ]
         if arguments.peers:
             found += peers(text, folder, len(lines))
         if arguments.bert:

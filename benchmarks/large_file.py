@@ -3,8 +3,8 @@
     python benchmarks/large_file.py --pairs 1000000
 
 Makes sentence pairs out of those in examples/ (words left out, doubled, numbers put in), aligns them with ``weft
-align`` in one go, watching its memory, then again with a SIGKILL half way and ``--resume``, and compares the two files.
-Prints JSON. Linux only.
+align`` in one go, watching the memory of its processes, then again with a SIGKILL half way and ``--resume``, and
+compares the two files. Prints JSON. Linux only.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from process_memory import megabytes
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "de-en.tsv"
 
@@ -38,12 +40,6 @@ def made_pairs(count: int) -> Iterator[str]:
         yield f"{perturbed(source)}\t{perturbed(target)}\n"
 
 
-def memory(process: subprocess.Popen[bytes]) -> float:
-    """What a process holds now, in MB."""
-    pages = int(Path(f"/proc/{process.pid}/statm").read_text().split()[1])
-    return pages * 4096 / 1e6
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=1_000_000)
@@ -58,7 +54,7 @@ def main() -> None:
         began = time.perf_counter()
         process, held = subprocess.Popen([*command, str(whole)]), []
         while process.poll() is None:
-            held.append(memory(process))
+            held.append(megabytes(process.pid))
             time.sleep(1)
         seconds = time.perf_counter() - began
 

@@ -21,7 +21,7 @@ from weft.text.corpus import Block, Corpus
 from weft.text.parallel import map_in_order, processes
 
 _LINE_BY_LINE = ("pharaoh", "probabilities", "words", "jsonl")
-_MOST_PROCESSES = 12  # each has a model in memory
+_MOST_PROCESSES = 16  # each has a model in memory
 
 
 def align_file(

@@ -22,7 +22,7 @@ PAD = 0  # fills rows
 END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
 _SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece of text never has the same spelling
 _MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
-_CACHED_WORDS = 500_000
+_CACHED_WORDS = 200_000
 
 
 class Pieces(NamedTuple):
