@@ -233,13 +233,27 @@ class GuidedConfig:
 
 
 @dataclass(frozen=True)
+class EncoderConfig:
+    """The shape of the encoders of a small aligner."""
+
+    layers: int = 3
+    width: int = 256
+    feed_forward: int = 512
+    heads: int = 8
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "layers")
+        _at_least(self, 1, "width", "feed_forward", "heads")
+
+
+@dataclass(frozen=True)
 class ScorerConfig:
     """The small model that learns from the guided layers."""
 
     layers: int = 3
     """Encoder layers for each side, taken from the translation models."""
-    fast_layers: int = 1
-    """Those of a second scorer for users in a hurry, which has the same embeddings (0: none)."""
+    fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
+    """A second scorer for users in a hurry, which reads the same embeddings (layers = 0: none)."""
     teachers: tuple[str, ...] = ()
     """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
     pairs: int = 0
@@ -250,7 +264,7 @@ class ScorerConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
-        _at_least(self, 0, "fast_layers", "pairs")
+        _at_least(self, 0, "pairs")
 
 
 @dataclass(frozen=True)
@@ -300,22 +314,6 @@ class JointConfig:
 
 
 @dataclass(frozen=True)
-class EncoderConfig:
-    """The shape of the encoders of a small aligner."""
-
-    layers: int = 3
-    width: int = 256
-    feed_forward: int = 512
-    heads: int = 8
-    fast_layers: int = 0
-    """Of the fast encoders (0: there are none)."""
-
-    def __post_init__(self) -> None:
-        _at_least(self, 1, "layers", "width", "feed_forward", "heads")
-        _at_least(self, 0, "fast_layers")
-
-
-@dataclass(frozen=True)
 class AlignerConfig:
     """What config.json of a small aligner says."""
 
@@ -325,6 +323,8 @@ class AlignerConfig:
     threshold: float
     """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
     encoders: EncoderConfig = field(default_factory=EncoderConfig)
+    fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=0))
+    """The fast encoders, if they have layers."""
     text: TextConfig = field(default_factory=TextConfig)
 
     def __post_init__(self) -> None:

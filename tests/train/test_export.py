@@ -14,13 +14,15 @@ import torch
 from tiny_runs import MODEL
 
 from weft.align.aligner import Aligner
-from weft.config import EncoderConfig
+from weft.config import AlignerConfig, EncoderConfig
 from weft.errors import WeftError
 from weft.model.scorer import Scorer
 from weft.model.system import PairRows
+from weft.settings import from_dict
 from weft.text.prepared import PreparedCorpus
 from weft.train.export import measured_ranges, read_scorer, save_aligner, scorer_graph
 
+FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
 LENGTHS = [(5, 7), (9, 2), (1, 1), (8, 8)]
 
 
@@ -41,9 +43,10 @@ def batch(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
 def scorer() -> Scorer:
     torch.manual_seed(4)
     scorer = Scorer(MODEL, 512, layers=2)
-    scorer.add_fast(MODEL, 1)
+    fast = scorer.add_fast(FAST, 0.0)
     scorer.eval()
-    scorer.source.project.weight.data *= 4  # so that attention has something to say
+    for one in (scorer, fast):
+        one.source.project.weight.data *= 4  # so that attention has something to say
     for side in (scorer.source, scorer.target):  # embeddings that eight bits hold exactly
         table = side.embedding.words.weight.data
         scale = table.abs().amax(1, keepdim=True) / 127
@@ -86,15 +89,15 @@ def test_a_scorer_is_read_back_from_its_graph(scorer: Scorer, corpus: PreparedCo
     text = PairRows.of(*batch(1))
     save_aligner(tmp_path / "aligner", scorer, [text], corpus.subwords, 0.5)
     described = json.loads((tmp_path / "aligner" / "config.json").read_text())
-    shape = EncoderConfig(**described["encoders"])
-    assert shape == EncoderConfig(2, MODEL.width, MODEL.feed_forward, MODEL.heads, fast_layers=1)
-    read = read_scorer(tmp_path / "aligner" / "model.onnx", shape, dropout=0.1).eval()
+    config = from_dict(AlignerConfig, described, "config.json")
+    assert config.encoders == EncoderConfig(2, MODEL.width, MODEL.feed_forward, MODEL.heads) and config.fast == FAST
+    read = read_scorer(tmp_path / "aligner" / "model.onnx", config, dropout=0.1).eval()
     assert read.fast is not None and scorer.fast is not None
     for one, other in ((read, scorer), (read.fast, scorer.fast)):
         for ours, theirs in zip(one.attention(text), other.attention(text), strict=True):
             assert (ours - theirs).abs().max() < 0.1  # seven bits
     with pytest.raises(WeftError, match="not the graph of encoders as"):
-        read_scorer(tmp_path / "aligner" / "model.onnx", dataclasses.replace(shape, feed_forward=32), dropout=0.1)
+        read_scorer(tmp_path / "aligner" / "model.onnx", dataclasses.replace(config, fast=config.encoders), dropout=0.1)
 
 
 def test_padding_and_neighbours_change_nothing(scorer: Scorer) -> None:

@@ -281,7 +281,7 @@ def test_processes_and_what_is_done_in_them(demo: Path, gold: Gold, tmp_path: Pa
 
 def test_a_scorer_in_torch_links_the_same_words(demo: Path, gold: Gold) -> None:
     config, subwords = read_aligner(demo / "run" / "aligner")
-    scorer = read_scorer(demo / "run" / "aligner" / "model.onnx", config.encoders, dropout=0.0).eval()
+    scorer = read_scorer(demo / "run" / "aligner" / "model.onnx", config, dropout=0.0).eval()
     torch_aligner = TorchAligner(scorer.attention, subwords, CPU, "mean", config.threshold)
     ours, theirs = (list(one.align(gold.pairs)) for one in (torch_aligner, Aligner(demo / "run" / "aligner")))
     same = sum(len(one.links & other.links) for one, other in zip(ours, theirs, strict=True))

@@ -18,6 +18,7 @@ import onnxruntime
 from weft.align.alignment import Alignment
 from weft.align.extract import BatchAttention
 from weft.align.folder import FAST, GRAPH, WAYS, read_aligner
+from weft.align.graph import part_for
 from weft.align.shipped import find_model
 from weft.align.stream import Aligned, align_stream
 from weft.config import Merge
@@ -50,13 +51,13 @@ class Aligner:
         layers.
         """
         config, self.subwords = read_aligner(folder, fast)
-        self._outputs = [f"{FAST if fast else ''}{way}" for way in WAYS]
         self.merge: Merge = merge
         self.threshold = config.threshold if threshold is None else threshold
         self.tokenisation = "simple" if raw else self.subwords.text.tokenisation
         # Each thread computes batches of its own, in a session of its own: that takes less time than to share either.
         self._workers = ThreadPoolExecutor(threads or processes())
-        self._graph = folder / GRAPH
+        self._file = folder / GRAPH
+        self._graph = part_for(self._file, [f"{FAST if fast else ''}{way}" for way in WAYS])
         self._ready = [self._open_session()]  # for the thread that comes first
         self._own = threading.local()
 
@@ -74,10 +75,10 @@ class Aligner:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         try:
-            return onnxruntime.InferenceSession(str(self._graph), options, providers=["CPUExecutionProvider"])
+            return onnxruntime.InferenceSession(self._graph, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # the library has its own kinds for every failure
             problem = str(error).splitlines()[0]
-            raise WeftError(f"{self._graph}: not the graph of this model: {problem}") from None
+            raise WeftError(f"{self._file}: not the graph of this model: {problem}") from None
 
     def _session(self) -> onnxruntime.InferenceSession:
         """That of the thread which asks."""
@@ -98,7 +99,7 @@ class Aligner:
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
-        forward, backward = (np.asarray(way) for way in self._session().run(self._outputs, ids))
+        forward, backward = (np.asarray(way) for way in self._session().run(None, ids))
         attention = BatchAttention.of(
             forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
         )

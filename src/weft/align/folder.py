@@ -26,7 +26,7 @@ def read_aligner(folder: Path, fast: bool = False) -> tuple[AlignerConfig, Subwo
     path = folder / "config.json"
     described = read_description(path, FORMAT, "model folder of a small aligner", needs=("text", "encoders"))
     config = from_dict(AlignerConfig, described, str(path))
-    if fast and not config.encoders.fast_layers:
+    if fast and not config.fast.layers:
         raise WeftError(f"{folder}: this aligner has no fast encoders; leave out --fast")
     subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
     check_graph(folder / GRAPH, config.vocabulary)

@@ -8,7 +8,7 @@ are enough: a message is a list of numbered fields, each a number or some bytes,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from weft.errors import WeftError
@@ -37,6 +37,28 @@ def check_graph(path: Path, vocabulary: int) -> None:
         problem = "damaged or truncated"
     if problem:
         raise WeftError(f"{path}: {problem}; get the model again from where it came from")
+
+
+def part_for(path: Path, outputs: Sequence[str]) -> bytes:
+    """A graph file without what these outputs do not need: onnxruntime computes whatever is in a graph."""
+    parts = list(_fields(memoryview(path.read_bytes())))
+    (graph,) = (list(_fields(_message(content))) for number, content in parts if number == 7)
+    needed = {output.encode() for output in outputs}
+    kept = []
+    for number, content in reversed(graph):  # operators come behind those that they build on, constants behind all
+        if number == 1:
+            node = _message(content)
+            if needed.isdisjoint(_text(node, 2)):
+                continue
+            needed.update(_text(node, 1))
+        elif number == 12 and needed.isdisjoint(_text(_message(content), 1)):
+            continue
+        kept.append((number, content))
+    kept = [(number, content) for number, content in kept if number != 5 or needed & {_tensor(_message(content))[0]}]
+    return b"".join(
+        _written(number, b"".join(_written(*field) for field in reversed(kept)) if number == 7 else content)
+        for number, content in parts
+    )
 
 
 def _problem(model: memoryview, vocabulary: int) -> str | None:
@@ -77,6 +99,11 @@ def _node(node: memoryview) -> tuple[list[bytes], str, bool]:
         elif number == 5:
             plain = plain and {field for field, _ in _fields(_message(content))} <= {1, 2, 3, 8, 20}
     return inputs, operator, plain
+
+
+def _text(message: memoryview, wanted: int) -> list[bytes]:
+    """All fields of a number, as bytes."""
+    return [bytes(_message(content)) for number, content in _fields(message) if number == wanted]
 
 
 def _tensor(tensor: memoryview) -> tuple[bytes, list[int]]:
@@ -131,6 +158,23 @@ def _number(message: memoryview, place: int) -> tuple[int, int]:
             return number, place
         if shift > 63:
             raise ValueError("a number without an end")
+
+
+def _written(field: int, content: int | bytes | memoryview) -> bytes:
+    """A field as it stands in a message."""
+    if isinstance(content, int):
+        return _packed(field << 3) + _packed(content)
+    return b"".join((_packed(field << 3 | 2), _packed(len(content)), content))
+
+
+def _packed(number: int) -> bytes:
+    """Seven bits a byte."""
+    found = bytearray()
+    while number > 127:
+        found.append(number & 127 | 128)
+        number >>= 7
+    found.append(number)
+    return bytes(found)
 
 
 def _numbers(packed: memoryview) -> Iterator[int]:

@@ -121,7 +121,7 @@ def _load_scorer(job: Job) -> AnyAligner:
 
     config, subwords = read_aligner(job.model, job.fast)
     device = torch.device("cuda")
-    scorer = read_scorer(job.model / GRAPH, config.encoders, dropout=0.0).to(device).eval()
+    scorer = read_scorer(job.model / GRAPH, config, dropout=0.0).to(device).eval()
     chosen = scorer.fast if job.fast and scorer.fast is not None else scorer
     threshold = config.threshold if job.threshold is None else job.threshold
     merge = job.merge or "mean"

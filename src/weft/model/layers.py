@@ -179,17 +179,26 @@ class Embedding(nn.Module):
     def __init__(self, words: int, longest: int, config: ModelConfig) -> None:
         super().__init__()
         self.words = nn.Embedding(words, config.width)
+        self.narrow: nn.Linear | None = None
         self.dropout = Dropout(config.dropout)
         self.register_buffer("positions", sinusoids(longest, config.width), persistent=False)
 
     def borrow(self, words: nn.Embedding) -> None:
-        """Use the words of another model from now on, whose parameters they remain."""
+        """Use the words of another model, which remain its parameters; they are made narrower where this one is."""
+        own = self.words.embedding_dim
+        if own != words.embedding_dim:
+            self.narrow = nn.Linear(words.embedding_dim, own, bias=False)
         del self.words
         object.__setattr__(self, "words", words)  # so that torch does not count them as ours
 
+    def lexicon(self, ids: Tensor) -> Tensor:
+        """Scaled embeddings, without positions. (batch, length, width)"""
+        words = self.words(ids) * self.words.embedding_dim**0.5
+        return words if self.narrow is None else self.narrow(words)
+
     def forward(self, ids: Tensor, places: Tensor) -> Tensor:
         """Two times (batch, length) → (batch, length, width)"""
-        embedded = self.words(ids) * self.words.embedding_dim**0.5 + self.positions[places]
+        embedded = self.lexicon(ids) + self.positions[places]
         if torch.is_autocast_enabled(ids.device.type):
             embedded = embedded.to(torch.get_autocast_dtype(ids.device.type))
         return self.dropout(embedded)

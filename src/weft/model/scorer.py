@@ -15,11 +15,16 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from weft.config import ModelConfig
+from weft.config import EncoderConfig, ModelConfig
 from weft.model.alignment import attention_logits, masked_softmax
 from weft.model.layers import Embedding, EncoderLayer, Rows, Visible
 from weft.model.system import Attention, PairRows, half_precision
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
+
+
+def model_config(shape: EncoderConfig, dropout: float) -> ModelConfig:
+    """The translation model whose encoder has this shape."""
+    return ModelConfig(shape.width, shape.feed_forward, shape.heads, shape.layers, 1, dropout)
 
 
 class SideEncoder(nn.Module):
@@ -49,12 +54,12 @@ class SideEncoder(nn.Module):
         visible = Visible(rows.segments, rows.segments, causal=False)
         for layer in self.layers:
             states = layer(states, visible)
-        words = self.embedding.words(rows.ids) * self.embedding.words.embedding_dim**0.5
+        words = self.embedding.lexicon(rows.ids)
         return self.project(self.norm_words(words) + self.norm_states(states))
 
 
 class Scorer(nn.Module):
-    """Both sides. Beside it there may be a fast one of fewer layers, which reads the same embeddings."""
+    """Both sides. Beside it there may be a smaller one, ``fast``, which reads the same embeddings."""
 
     def __init__(self, config: ModelConfig, words: int, layers: int) -> None:
         super().__init__()
@@ -62,12 +67,11 @@ class Scorer(nn.Module):
         self.target = SideEncoder(config, words, layers)
         self.fast: Scorer | None = None
 
-    def add_fast(self, config: ModelConfig, layers: int) -> Scorer:
-        """A fast scorer that begins as the first layers of this one."""
-        self.fast = Scorer(config, 1, layers)
+    def add_fast(self, shape: EncoderConfig, dropout: float) -> Scorer:
+        """A fast scorer that knows nothing yet but the words."""
+        self.fast = Scorer(model_config(shape, dropout), 1, shape.layers)
         for own, other in ((self.fast.source, self.source), (self.fast.target, self.target)):
             own.embedding.borrow(other.embedding.words)
-            own.load_state_dict(other.state_dict(), strict=False)  # but for the layers that it has not
         return self.fast
 
     def forward(self, pair: PairRows) -> Tensor:

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from weft.config import ModelConfig, ScorerConfig
+from weft.config import ScorerConfig
 from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
@@ -105,7 +105,7 @@ def train_scorer(
 
 def train_fast(
     scorer: Scorer,
-    shape: ModelConfig,
+    dropout: float,
     config: ScorerConfig,
     packed: PackedRows,
     folder: Path,
@@ -115,7 +115,7 @@ def train_fast(
     """Give a trained scorer a fast one that has learned from it; ``origin`` identifies all that the scorer has."""
     scorer.to(process.device).eval().requires_grad_(False)
     torch.manual_seed(config.training.seed)
-    fast = scorer.add_fast(shape, config.fast_layers)
+    fast = scorer.add_fast(config.fast, dropout)
     train_stage(
         "fast scorer",
         fast,

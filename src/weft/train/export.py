@@ -23,11 +23,11 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
 from weft.align.folder import FAST, FORMAT, GRAPH, WAYS
-from weft.config import EncoderConfig, ModelConfig
+from weft.config import AlignerConfig, EncoderConfig
 from weft.errors import WeftError
 from weft.model.folder import write_files
 from weft.model.layers import SelfAttention, sinusoid_rates
-from weft.model.scorer import Scorer, SideEncoder
+from weft.model.scorer import Scorer, SideEncoder, model_config
 from weft.model.system import PairRows
 from weft.settings import to_dict
 from weft.text.subwords import PAD, Subwords
@@ -131,11 +131,13 @@ class _Graph:
         # Embeddings are multiplied by the root of their width wherever they are used.
         scales = self.constant((scale * table.shape[1] ** 0.5).astype(np.float32), f"{name}.scale")
         scales = self("Gather", scales, ids)
-        return self("Mul", self("Cast", rows, to=TensorProto.FLOAT), scales)
+        words = self("Mul", self("Cast", rows, to=TensorProto.FLOAT), scales)
+        narrow = encoder.embedding.narrow
+        return words if narrow is None else self.linear(words, narrow)
 
     def positions(self, encoder: SideEncoder, ids: str) -> str:
         """``layers.sinusoids`` for the length of a batch; computed, for a table would be a megabyte. (length, width)"""
-        rates = sinusoid_rates(encoder.embedding.words.embedding_dim)
+        rates = sinusoid_rates(encoder.project.in_features)
         length = self("Squeeze", self("Gather", self("Shape", ids), self.numbers(1), axis=0), self.numbers(0))
         zero, one = (self.constant(np.array(number, np.int64)) for number in (0, 1))
         places = self("Cast", self("Range", zero, length, one), to=TensorProto.FLOAT)
@@ -208,16 +210,16 @@ def scorer_graph(scorer: Scorer, ranges: Ranges) -> onnx.ModelProto:
     return model
 
 
-def read_scorer(path: Path, shape: EncoderConfig, dropout: float) -> Scorer:
+def read_scorer(path: Path, config: AlignerConfig, dropout: float) -> Scorer:
     """The scorer that ``scorer_graph`` has written into a file, as exactly as eight bits hold it.
 
     Constants stand in the order in which ``scorer_graph`` writes them.
     """
     stored = [numpy_helper.to_array(constant) for constant in onnx.load(path).graph.initializer]
-    model = ModelConfig(shape.width, shape.feed_forward, shape.heads, shape.layers, 1, dropout)
-    scorer = Scorer(model, len(stored[0]), shape.layers)
-    if shape.fast_layers:
-        scorer.add_fast(model, shape.fast_layers)
+    shape = config.encoders
+    scorer = Scorer(model_config(shape, dropout), len(stored[0]), shape.layers)
+    if config.fast.layers:
+        scorer.add_fast(config.fast, dropout)
     written = scorer_graph(scorer, dict.fromkeys(scorer.modules(), 1.0)).graph.initializer
     if [tuple(constant.dims) for constant in written] != [array.shape for array in stored]:
         raise WeftError(f"{path}: not the graph of encoders as config.json describes them")
@@ -238,16 +240,21 @@ def save_aligner(
 ) -> None:
     """A model folder that ``weft.align.aligner`` reads; ``batches`` are text to measure the sizes of numbers on."""
     graph = scorer_graph(scorer, measured_ranges(scorer, batches))
-    layer = scorer.source.encoder_layers[0]
-    shape = EncoderConfig(
-        layers=len(scorer.source.layers),
-        width=scorer.source.project.in_features,
-        feed_forward=layer.feed_forward.linears[0].out_features,
-        heads=layer.attention.heads,
-        fast_layers=len(scorer.fast.source.layers) if scorer.fast is not None else 0,
-    )
+    config: dict[str, Any] = {"threshold": threshold, "encoders": to_dict(_shape(scorer))}
+    if scorer.fast is not None:
+        config["fast"] = to_dict(_shape(scorer.fast))
 
     def save(staging: Path) -> None:
         onnx.save(graph, staging / GRAPH)
 
-    write_files(folder, FORMAT, {"threshold": threshold, "encoders": to_dict(shape)}, subwords, save)
+    write_files(folder, FORMAT, config, subwords, save)
+
+
+def _shape(scorer: Scorer) -> EncoderConfig:
+    layer = scorer.source.encoder_layers[0]
+    return EncoderConfig(
+        layers=len(scorer.source.layers),
+        width=scorer.source.project.in_features,
+        feed_forward=layer.feed_forward.linears[0].out_features,
+        heads=layer.attention.heads,
+    )

@@ -138,10 +138,9 @@ class Pipeline:
         folder = self.run / "distil"
         teachers = [self.system, *(self._teacher(Path(name)) for name in config.teachers)]
         scorer = train_scorer(teachers, config, packed, folder, " ".join(self._lineage), self.process)
-        if config.fast_layers:
-            shape = self.system.ways["forward"].translation.config
+        if config.fast.layers:
             origin = " ".join([*self._lineage, checksum_of(folder / WEIGHTS)[:16]])
-            train_fast(scorer, shape, config, packed, self.run / "fast", origin, self.process)
+            train_fast(scorer, self.recipe.model.dropout, config, packed, self.run / "fast", origin, self.process)
         if self.gold and config.teachers:
             together = partial(mean_guided_attention, teachers)
             self.lines += score_system(self.system, self.gold, "teachers", together, MERGES["guided"], threshold)

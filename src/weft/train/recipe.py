@@ -58,7 +58,7 @@ def overview(recipe: Recipe, run: Path) -> str:
             stages.append((f"guide {number}", run / f"guide-{number}", WEIGHTS))
     if "distil" in recipe.stages:
         stages.append(("distil", run / "distil", WEIGHTS))
-        if recipe.scorer.fast_layers:
+        if recipe.scorer.fast.layers:
             stages.append(("distil fast", run / "fast", WEIGHTS))
     if "joint" in recipe.stages:
         stages.append(("links", run / "links-1", "manifest.json"))

@@ -76,7 +76,7 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
     """An aligner that has begun as ``model`` and learned from a corpus; its folder, ``run/aligner``."""
     described, subwords = read_aligner(model)
     torch.manual_seed(config.training.seed)
-    scorer = read_scorer(model / GRAPH, described.encoders, config.dropout)
+    scorer = read_scorer(model / GRAPH, described, config.dropout)
     packed = _packed(corpus, subwords, config)
     train_stage(
         "tuning",
