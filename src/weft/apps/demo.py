@@ -9,6 +9,7 @@ from pathlib import Path
 from weft.config import (
     PRESETS,
     AlignmentConfig,
+    EncoderConfig,
     GoldConfig,
     GuidedConfig,
     PrepareConfig,
@@ -47,7 +48,12 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
         training=training(updates),
         alignment=AlignmentConfig(hidden=64, agreement=0.5, training=layers),
         guided=GuidedConfig(own_word=True, pairs=4_000, training=layers),
-        scorer=ScorerConfig(layers=2, pairs=8_000, training=dataclasses.replace(layers, learning_rate=4e-3)),
+        scorer=ScorerConfig(
+            layers=2,
+            fast=EncoderConfig(2, 32, 64, 4),
+            pairs=8_000,
+            training=dataclasses.replace(layers, learning_rate=4e-3),
+        ),
         gold=GoldConfig(*(str(folder / f"gold.{part}") for part in ("source", "target", "links")), base=0),
     )
 

@@ -16,6 +16,7 @@ import torch
 from weft.config import (
     PRESETS,
     AlignmentConfig,
+    EncoderConfig,
     GuidedConfig,
     PrepareConfig,
     Recipe,
@@ -126,6 +127,7 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
         ),
         scorer=dataclasses.replace(
             scorer,
+            fast=scorer.fast if gpu else EncoderConfig(layers=0),  # the small preset is as narrow
             pairs=0 if gpu else 60_000,
             training=with_updates(scorer.training, 4_000 if gpu else 1_200),
         ),
@@ -139,14 +141,17 @@ def minutes(recipe: Recipe, size: TextSize, device: torch.device) -> dict[str, f
     decoder = model.decoder_layers * (8 * width**2 + 2 * width * model.feed_forward)
     output = (recipe.prepare.merges + 258) * width
     frozen = 2 * 2 * (encoder + decoder)  # operations for a token, in both directions
-    student = 2 * 6 * recipe.scorer.layers * (4 * width**2 + 2 * width * model.feed_forward)
+    student = 2 * 2 * recipe.scorer.layers * (4 * width**2 + 2 * width * model.feed_forward)
+    fast = recipe.scorer.fast
+    second = 2 * 2 * fast.layers * (4 * fast.width**2 + 2 * fast.width * fast.feed_forward)
+    learning = 3 * student + (student + 3 * second if fast.layers else 0)  # backward is twice forward
     guiding = min(recipe.guided.pairs or size.pairs, size.pairs) * size.pieces / max(1, size.pairs)
     operations = {
         "translate": 2 * 6 * (encoder + decoder + output) * _tokens(recipe.training),
         "align": (frozen + 2 * 4 * output) * _tokens(recipe.alignment.training),
         "links": (frozen + 2 * 4 * output * recipe.bidirectional.steps) * guiding,
         "guide": frozen * _tokens(recipe.guided.training),
-        "distil": (frozen + student) * _tokens(recipe.scorer.training),
+        "distil": (frozen + learning) * _tokens(recipe.scorer.training),
     }
     speed = _matrix_speed(device)
     shares = _SHARE_OF_SPEED[device.type]
