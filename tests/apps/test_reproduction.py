@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -38,12 +39,13 @@ def experiments(corpus: PreparedCorpus, tmp_path: Path) -> Path:
     path.write_text(
         f'output = "{tmp_path / "report"}"\nnote = "A note."\n'
         f'figures = "{ROOT / "docs" / "reproduction" / "paper.toml"}"\n'
-        f'[[pairs]]\nname = "de-en"\nrecipe = "{tmp_path / "paper.toml"}"\n'
+        f'[[pairs]]\nname = "de-en"\nremarks = "A remark."\nrecipe = "{tmp_path / "paper.toml"}"\n'
         f'settings = ["gold.source={tmp_path / "source"}", "gold.target={tmp_path / "target"}", '
         f'"gold.links={tmp_path / "links"}", "gold.base=0"]\n'
         f'[[pairs.others]]\nname = "an oracle"\nforward = "{tmp_path / "links"}"\nbackward = "{tmp_path / "links"}"\n'
-        'paper = "giza-words"\n'
+        'paper = "giza-words"\nprogram = "oracle"\n'
     )
+    (tmp_path / "scores.jsonl").write_text('{"system": "oracle", "seconds": 90.0, "cpu_seconds": 180.0}\n')
     return path
 
 
@@ -58,10 +60,14 @@ def test_one_command_makes_all_experiments_once(experiments: Path, tmp_path: Pat
     for part in ("All systems", "Contiguity", "kernel", "Merging", "Does the paper's order hold", "Paired", "Seconds"):
         assert part in report
     assert "| an oracle | 0.0 (100/100) [20.9 (86/72)] | 0.0 (100/100) [23.1 (87/69)] | 0.0 (100/100)" in report
-    assert "A note." in report
+    assert "| an oracle: 90 s in all |  |  |  |  |  |  | 0.05 of CPU | CPU |" in report
+    assert "A note." in report and "A remark." in report
     assert "[21.5 (76/81)]" in report and "[34.2]" in report  # the paper's figures
     assert (tmp_path / "report" / "de-en-steps.png").stat().st_size > 10_000
 
+    stored = json.loads((tmp_path / "run" / "report.json").read_text())
+    del stored["recipe"]["scorer"]["fast"]  # as if it were older than this setting
+    (tmp_path / "run" / "report.json").write_text(json.dumps(stored))
     again = run()
     assert again.stderr.splitlines() == [f"{tmp_path / 'report' / 'README.md'}: the report"]  # nothing was trained
     assert (tmp_path / "report" / "README.md").read_text() == report
