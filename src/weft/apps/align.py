@@ -118,15 +118,15 @@ def _opened(output: Path | None, resume: bool) -> Iterator[tuple[TextIO, int]]:
     if output is None:
         yield sys.stdout, 0
         return
-    partial = _partial(output)
+    unfinished = _partial(output)
     try:
-        done = _whole_lines(partial) if resume and partial.exists() else 0
-        with partial.open("a" if done else "w", encoding="utf-8", newline="\n") as file:
+        done = _whole_lines(unfinished) if resume and unfinished.exists() else 0
+        with unfinished.open("a" if done else "w", encoding="utf-8", newline="\n") as file:
             yield file, done
-        partial.replace(output)
+        unfinished.replace(output)
     except WeftError:
-        if not partial.stat().st_size:
-            partial.unlink()  # nothing to go on with
+        if not unfinished.stat().st_size:
+            unfinished.unlink()  # nothing to go on with
         raise
     except OSError as error:
         raise WeftError(f"{output}: cannot be written: {error.strerror}") from None

@@ -35,12 +35,18 @@ def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], work
         yield from map(function, head)
         yield from map(function, iterator)
         return
+    others = multiprocessing.active_children()
     # spawn: workers start clean, whatever threads and locks the parent has
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker) as pool:
         try:
             yield from _in_order(pool, function, head, iterator, 2 * workers)
-        except BrokenProcessPool:
-            raise WeftError("a worker process was killed, perhaps for want of memory; try again with less") from None
+        except BaseException as error:  # nobody wants what they are still busy with
+            for worker in set(multiprocessing.active_children()) - set(others):
+                worker.terminate()
+            if isinstance(error, BrokenProcessPool):
+                problem = "a worker process was killed, perhaps for want of memory; try again with less"
+                raise WeftError(problem) from None
+            raise
 
 
 def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
