@@ -212,6 +212,8 @@ class GuidedConfig:
     dropout: float = 0.1
     heads: int = 1
     """Of its self-attention over the target sentence."""
+    positions: bool = False
+    """Tell self-attention where the words stand, or it hardly finds the word itself, which is in the state behind."""
     own_word: bool = False
     """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
     whole_target: bool = False

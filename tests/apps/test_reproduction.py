@@ -66,7 +66,8 @@ def test_one_command_makes_all_experiments_once(experiments: Path, tmp_path: Pat
     assert (tmp_path / "report" / "de-en-steps.png").stat().st_size > 10_000
 
     stored = json.loads((tmp_path / "run" / "report.json").read_text())
-    del stored["recipe"]["scorer"]["fast"]  # as if it were older than this setting
+    del stored["recipe"]["guided"]["positions"]  # as if it were older than this setting
+    stored["recipe"]["scorer"]["layers"] = 5  # nothing was distilled
     (tmp_path / "run" / "report.json").write_text(json.dumps(stored))
     again = run()
     assert again.stderr.splitlines() == [f"{tmp_path / 'report' / 'README.md'}: the report"]  # nothing was trained

@@ -122,7 +122,9 @@ def test_layers_have_the_papers_size_and_leave_translation_alone(models: list[Tr
     assert torch.equal(model(source, target), before)
 
 
-@pytest.mark.parametrize("config", [GuidedConfig(own_word=True), GuidedConfig(whole_target=True, heads=8)])
+@pytest.mark.parametrize(
+    "config", [GuidedConfig(own_word=True), GuidedConfig(whole_target=True, heads=8), GuidedConfig(positions=True)]
+)
 def test_the_guided_layer_sees_the_whole_target_sentence_and_no_other(
     models: list[TranslationModel], config: GuidedConfig
 ) -> None:

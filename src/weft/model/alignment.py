@@ -20,8 +20,11 @@ from torch import Tensor, nn
 
 from weft.config import AlignmentConfig, GuidedConfig
 from weft.model.dropout import Dropout, LogitDropout
-from weft.model.layers import FeedForward, Rows, SelfAttention, Visible
-from weft.model.translation import TranslationModel
+from weft.model.layers import FeedForward, Rows, SelfAttention, Visible, sinusoids
+from weft.model.translation import LONGEST_SENTENCE, TranslationModel
+
+
+_POSITIONS = 2.0  # the size of sinusoids beside normalised states
 
 
 class Features(NamedTuple):
@@ -100,9 +103,11 @@ class GuidedLayer(nn.Module):
     """Attention logits from the whole target sentence: unmasked self-attention over decoder states, then one head.
 
     The decoder state of a word does not know the word itself yet. In the paper it reaches the query only through
-    self-attention over the states behind it; with ``own_word`` its embedding is added to the query, with
-    ``whole_target`` the state that the other direction's encoder has for it.
+    self-attention, from the state behind it, which is easier to find with ``positions``; with ``own_word`` its
+    embedding is added to the query, with ``whole_target`` the state that the other direction's encoder has for it.
     """
+
+    positions: Tensor | None
 
     def __init__(self, width: int, config: GuidedConfig) -> None:
         super().__init__()
@@ -110,6 +115,8 @@ class GuidedLayer(nn.Module):
         self.norm_own = nn.LayerNorm(width) if config.own_word else None
         self.norm_read = nn.LayerNorm(width) if config.whole_target else None
         self.norm_attention = nn.LayerNorm(width)
+        positions = _POSITIONS * sinusoids(LONGEST_SENTENCE, width) if config.positions else None
+        self.register_buffer("positions", positions, persistent=False)
         self.attention = SelfAttention(width, config.heads)
         self.norm_query = nn.LayerNorm(width)
         self.query = nn.Linear(width, width, bias=False)
@@ -130,7 +137,10 @@ class GuidedLayer(nn.Module):
             assert features.read is not None
             states = states + self.norm_read(features.read)
         whole_sentence = Visible(target.segments, target.segments, causal=False)
-        states = states + self.dropout(self.attention(self.norm_attention(states), whole_sentence))
+        looking = self.norm_attention(states)
+        if self.positions is not None:
+            looking = looking + self.positions[target.places]
+        states = states + self.dropout(self.attention(looking, whole_sentence))
         return attention_logits(self.query(self.norm_query(states)), self.key(self.memory(features)))
 
 

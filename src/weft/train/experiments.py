@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from weft.config import Merge, OptimisationConfig, Recipe
+from weft.config import Merge, OptimisationConfig, Recipe, Stage
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
@@ -35,6 +35,7 @@ _SYSTEMS = {  # what each system of the paper's tables changes of the recipe of 
     ZENKEL: ('stages=["translate", "align"]', *_NO_CONTIGUITY),
     GARG: ('stages=["translate", "joint"]',),
 }
+_TABLES: dict[Stage, str] = {"align": "alignment", "guide": "guided", "distil": "scorer", "joint": "joint"}
 MERGED: tuple[Merge, ...] = (*BOTH_WAYS, "grow-diag-final", "lilt-grow-diag-final")
 Figures = list[dict[str, Any]]
 
@@ -123,7 +124,7 @@ def run_pair(pair: PairConfig) -> PairResults:
 def _report(recipe: Recipe) -> dict[str, Any]:
     """Of a run, which is made if there is none with this recipe."""
     known = read_report(Path(recipe.run))
-    if known is None or not _made_by(recipe, known):
+    if known is None or not _made_by(recipe, known, recipe.stages):
         run_recipe(recipe)
         known = read_report(Path(recipe.run))
     if known is None:
@@ -131,16 +132,25 @@ def _report(recipe: Recipe) -> dict[str, Any]:
     return known
 
 
-def _made_by(recipe: Recipe, known: dict[str, Any]) -> bool:
-    """Whether a stored result is that of a recipe; settings that are newer than the result had their defaults then."""
-    return from_dict(Recipe, known["recipe"], "stored recipe") == recipe
+def _made_by(recipe: Recipe, known: dict[str, Any], stages: tuple[Stage, ...]) -> bool:
+    """Whether a stored result is that of some stages of a recipe.
+
+    Settings of other stages do not count, and those that are newer than the result had their defaults then.
+    """
+
+    def counting(one: Recipe) -> Recipe:
+        others = {table for stage, table in _TABLES.items() if stage not in stages}
+        return dataclasses.replace(one, stages=stages, **{table: type(getattr(one, table))() for table in others})
+
+    return counting(from_dict(Recipe, known["recipe"], "stored recipe")) == counting(recipe)
 
 
 def sweep(recipe: Recipe, gold: Gold) -> Figures:
     """The error rate of a recipe's system over steps, λ and kernels."""
     run = Path(recipe.run)
     path = run / "sweep.json"
-    if path.exists() and _made_by(recipe, known := json.loads(path.read_text(encoding="utf-8"))):
+    stages: tuple[Stage, ...] = ("translate", "align")
+    if path.exists() and _made_by(recipe, known := json.loads(path.read_text(encoding="utf-8")), stages):
         return known["figures"]
     system = AlignmentSystem.load(run / "model", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     settings = list(_settings(system))
