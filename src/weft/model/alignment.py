@@ -23,7 +23,6 @@ from weft.model.dropout import Dropout, LogitDropout
 from weft.model.layers import FeedForward, Rows, SelfAttention, Visible, sinusoids
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 
-
 _POSITIONS = 2.0  # the size of sinusoids beside normalised states
 
 
