@@ -29,7 +29,6 @@ from weft.train.export import read_scorer
 from weft.train.recipe import run_recipe
 from weft.train.report import Gold
 
-pytestmark = pytest.mark.xdist_group("pipeline")  # one process trains for all
 CPU = torch.device("cpu")
 
 

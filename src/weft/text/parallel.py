@@ -27,13 +27,16 @@ def processes() -> int:
 def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
     """``map(function, items)`` over worker processes. ``function`` must be picklable.
 
-    One worker means no processes at all, and so does a single item: small corpora should not wait for workers to start.
+    One worker means no processes at all, and each result before the next item is read. A single item is no work for
+    others either: small corpora should not wait for workers to start.
     """
+    if workers == 1:
+        yield from map(function, items)
+        return
     iterator = iter(items)
     head = [item for _, item in zip(range(2), iterator, strict=False)]
-    if workers == 1 or len(head) < 2:
+    if len(head) < 2:
         yield from map(function, head)
-        yield from map(function, iterator)
         return
     others = multiprocessing.active_children()
     # spawn: workers start clean, whatever threads and locks the parent has
