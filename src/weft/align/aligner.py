@@ -47,8 +47,8 @@ class Aligner:
     ) -> None:
         """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet.
 
-        ``merge`` and ``threshold`` say how links are made of the attention of both directions. ``fast``: with fewer
-        layers.
+        ``merge`` and ``threshold`` say how links are made of the attention of both directions. ``fast``: with the
+        narrow encoders.
         """
         config, self.subwords = read_aligner(folder, fast)
         self.merge: Merge = merge
@@ -118,8 +118,8 @@ def load(
 
     ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
     between spaces. ``merge``: how links are made of both directions, or which of them is used alone. ``threshold``: the
-    probability that links need when merged by their mean; the default is the model's own. ``fast``: twice as fast, and
-    a little less accurate.
+    probability that links need when merged by their mean; the default is the model's own. ``fast``: with the narrow
+    encoders, where the model has them; less accurate.
     """
     return Aligner(find_model(model), threads, raw, merge, threshold, fast)
 

@@ -173,7 +173,7 @@ def align(
         merge: How links are made of both directions: mean, best-cells, intersection, union, grow-diag, grow-diag-final,
             grow-diag-final-and, lilt-grow-diag, lilt-grow-diag-final; or forward or backward alone.
         threshold: For --merge mean: the probability that a link needs. Higher: fewer and better links.
-        fast: Use the fast encoders of a small aligner: twice the speed, a little less accurate.
+        fast: Use the narrow encoders of a small aligner, where it has them: faster, less accurate.
         strict: Stop at a line that cannot be aligned, instead of giving an empty line and a warning.
         output: Write into this file instead of stdout; until it is finished it is called FILE.partial.
         resume: Go on with FILE.partial where an earlier command with the same options was interrupted.
