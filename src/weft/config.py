@@ -156,6 +156,15 @@ class TrainingConfig:
                 raise WeftError(f"{name} must be above 0, but is {getattr(self, name)}")
 
 
+@dataclass(frozen=True)
+class StartConfig:
+    """Finished translation models to begin from; also of other languages, whose words they share in part."""
+
+    forward: str = ""
+    """Model folder for the forward direction (empty: random weights)."""
+    backward: str = ""
+
+
 _LAYER_TRAINING = TrainingConfig(updates=1_000, warm_up=100, weight_decay=0.0, label_smoothing=0.0)
 
 
@@ -390,6 +399,7 @@ class Recipe:
     result; translate, joint is the road of Garg et al."""
     translation: str = ""
     """The folder of another run whose translation models are used, instead of training them here."""
+    start: StartConfig = field(default_factory=StartConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Of the translation models."""
     alignment: AlignmentConfig = field(default_factory=AlignmentConfig)

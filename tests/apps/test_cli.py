@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from weft.config import PRESETS, TrainingConfig
+from weft.config import PRESETS, StartConfig, TrainingConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.translate import train_translation
@@ -35,7 +35,7 @@ def model(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> P
     run = tmp_path_factory.mktemp("run")
     config = TrainingConfig(updates=150, target_tokens=1_500, warm_up=20, log_every=10)
     process = Process(0, 1, torch.device("cpu"))
-    return train_translation(corpus, PRESETS["tiny"], config, ("forward",), run, process)["forward"]
+    return train_translation(corpus, PRESETS["tiny"], config, ("forward",), StartConfig(), run, process)["forward"]
 
 
 def test_version_and_usage_errors() -> None:

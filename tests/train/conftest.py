@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, Run
 from torch import Tensor
 
+from weft.config import StartConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.translate import train_translation
@@ -24,7 +25,7 @@ def run(corpus: PreparedCorpus, tmp_path: Path) -> Run:
     def run(name: str = "run", **changes: Any) -> dict[str, Tensor]:
         config = dataclasses.replace(TRAINING, **changes)
         process = Process(0, 1, torch.device("cpu"))
-        models = train_translation(corpus, MODEL, config, ("forward",), tmp_path / name, process)
+        models = train_translation(corpus, MODEL, config, ("forward",), StartConfig(), tmp_path / name, process)
         return load_file(models["forward"] / "model.safetensors")
 
     return run

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from weft.config import PRESETS, Direction, TrainingConfig
+from weft.config import PRESETS, Direction, StartConfig, TrainingConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.runlog import read_metrics
@@ -29,7 +29,7 @@ def losses(
 ) -> dict[Direction, list[float]]:
     config = dataclasses.replace(CONFIG, **changes)
     process = Process(0, 1, torch.device("cuda"))
-    train_translation(corpus, PRESETS["paper"], config, directions, folder, process)
+    train_translation(corpus, PRESETS["paper"], config, directions, StartConfig(), folder, process)
     return {
         direction: [line["loss"] for line in read_metrics(folder / direction / "metrics.jsonl")]
         for direction in directions

@@ -69,7 +69,7 @@ class Pipeline:
             self._models = {way: Path(recipe.translation) / way / "model" for way in recipe.directions}
         else:
             self._models = train_translation(
-                self.corpus, recipe.model, recipe.training, recipe.directions, self.run, self.process
+                self.corpus, recipe.model, recipe.training, recipe.directions, recipe.start, self.run, self.process
             )
         self.made |= self._models
         self._lineage = [checksum_of(folder / "model.safetensors")[:16] for folder in self._models.values()]

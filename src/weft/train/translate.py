@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.config import Direction, ModelConfig, TrainingConfig
-from weft.model.folder import save_translation
+from weft.config import Direction, ModelConfig, StartConfig, TrainingConfig
+from weft.errors import WeftError
+from weft.model.folder import load_translation, save_translation
 from weft.model.losses import WordLoss, linear_word_loss
 from weft.model.translation import TranslationModel
 from weft.progress import Progress
 from weft.text.batches import PackedRows, RowOrder, pack
-from weft.text.prepared import PreparedCorpus
-from weft.text.subwords import PAD
+from weft.text.prepared import PreparedCorpus, checksum_of
+from weft.text.subwords import PAD, Subwords
 from weft.train.checkpoint import binding_settings, compare_settings
 from weft.train.distributed import Process
 from weft.train.loop import Trainer, train
@@ -62,15 +64,18 @@ def train_translation(
     model_config: ModelConfig,
     config: TrainingConfig,
     directions: tuple[Direction, ...],
+    start: StartConfig,
     run: Path,
     process: Process,
 ) -> dict[Direction, Path]:
     """Train, or go on training, the models of ``directions``; the folders of the finished models."""
     models = {direction: run / direction / "model" for direction in directions}
+    starts = {direction: Path(getattr(start, direction)) for direction in directions if getattr(start, direction)}
     settings = {
         direction: {
             "corpus": corpus.checksum,
             "direction": direction,
+            **({"start": checksum_of(starts[direction] / "model.safetensors")[:16]} if direction in starts else {}),
             **binding_settings(model=model_config, training=config),
         }
         for direction in directions
@@ -85,6 +90,8 @@ def train_translation(
             rows = packed if direction == "forward" else packed.swapped()
             torch.manual_seed(config.seed)
             model = TranslationModel(model_config, len(corpus.subwords))
+            if direction in starts:
+                begin_from(model, corpus.subwords, starts[direction])
             task = TranslationTask(model, rows, config, process.device)
             order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
             trainers[direction] = Trainer(task, config, order, process, run / direction, settings[direction])
@@ -96,6 +103,19 @@ def train_translation(
             _export(models[direction], trainer, corpus, model_config, direction, settings[direction])
     process.wait()
     return models
+
+
+def begin_from(model: TranslationModel, subwords: Subwords, folder: Path) -> None:
+    """Give a new model the weights of a finished one, and its embeddings for the pieces that both of them know."""
+    other = load_translation(folder, torch.device("cpu"))
+    if dataclasses.replace(other.model.config, dropout=model.config.dropout) != model.config:
+        raise WeftError(f"{folder}: cannot begin from a model of another shape; the table [model] must say its own")
+    known = {spelling: number for number, spelling in enumerate(other.subwords.spellings)}
+    both = [(number, known[piece]) for number, piece in enumerate(subwords.spellings) if piece in known]
+    here, there = torch.tensor(both).T
+    embeddings = model.table.detach().clone()
+    embeddings[here] = other.model.table[there]
+    model.load_state_dict(other.model.state_dict() | {"embedding.words.weight": embeddings})
 
 
 def _finished(model: Path, settings: dict[str, Any]) -> bool:
