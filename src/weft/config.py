@@ -267,6 +267,8 @@ class ScorerConfig:
     """A second scorer for users in a hurry, which reads the same embeddings (layers = 0: none)."""
     teachers: tuple[str, ...] = ()
     """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
+    lexicon: int = 300_000
+    """Correct what is learned by how often words that meet are linked, in so many pairs of the corpus (0: do not)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     training: TrainingConfig = field(
@@ -275,7 +277,7 @@ class ScorerConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
-        _at_least(self, 0, "pairs")
+        _at_least(self, 0, "lexicon", "pairs")
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,8 @@ class TuneConfig:
 
     pairs: int = 100_000
     """Learn from so many pairs at most."""
+    lexicon: int = 30_000
+    """Find in so many of them how often words that meet are linked."""
     dropout: float = 0.1
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(
@@ -299,7 +303,7 @@ class TuneConfig:
     )
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "pairs")
+        _at_least(self, 1, "pairs", "lexicon")
         _shares(self, "dropout")
 
 

@@ -1,27 +1,29 @@
 """The stage that teaches a small scorer what the guided layers know.
 
 The scorer learns from soft targets: for every word, the whole distribution of the teacher's attention, made on the fly
-for each batch, so that nothing has to be stored and doubt is handed on as doubt. A fast scorer learns from the scorer
-in the same way.
+for each batch, so that nothing has to be stored and doubt is handed on as doubt. Before that the teacher reads some
+text, and is corrected by what it says there about words in general (``weft.train.lexicon``). A fast scorer learns from
+the scorer in the same way, without correction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from weft.config import ScorerConfig
+from weft.config import ScorerConfig, TrainingConfig
 from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
-from weft.model.system import AlignmentSystem, Attention, PairRows, mean_guided_attention
+from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.text.batches import PackedRows
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
+from weft.train.lexicon import Attend, corrected_by_lexicon
 from weft.train.resident import ResidentRows, precision
 from weft.train.stage import train_stage
 
@@ -34,15 +36,15 @@ class DistilTask:
     def __init__(
         self,
         scorer: Scorer,
-        teach: Callable[[PairRows], Attention],
+        teach: Attend,
         rows: PackedRows,
-        config: ScorerConfig,
+        training: TrainingConfig,
         device: torch.device,
     ) -> None:
         self.module = scorer.to(device).train()
         self._teach = teach
         self._rows = ResidentRows(rows, device)
-        self._precision = precision(config.training, device)
+        self._precision = precision(training, device)
 
     def begin(self, fraction: float) -> None:
         """Nothing changes while training goes on."""
@@ -89,12 +91,19 @@ def train_scorer(
     scorer = Scorer(model.config, len(model.table), config.layers)
     scorer.source.start_from(model)
     scorer.target.start_from(teachers[0].ways["backward"].translation)
-    teach = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
+    attend = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
+
+    def task(rows: PackedRows) -> DistilTask:
+        teach = attend
+        if config.lexicon:
+            teach = corrected_by_lexicon(attend, rows, config.lexicon, len(model.table), process)
+        return DistilTask(scorer, teach, rows, config.training, process.device)
+
     train_stage(
         "scorer",
         scorer,
         lambda: packed,
-        lambda rows: DistilTask(scorer, teach, rows, config, process.device),
+        task,
         config.training,
         folder,
         {"origin": origin, **binding_settings(scorer=config)},
@@ -120,7 +129,7 @@ def train_fast(
         "fast scorer",
         fast,
         lambda: packed,
-        lambda rows: DistilTask(fast, scorer.attention, rows, config, process.device),
+        lambda rows: DistilTask(fast, scorer.attention, rows, config.training, process.device),
         config.training,
         folder,
         {"origin": origin, **binding_settings(scorer=config)},

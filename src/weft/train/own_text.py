@@ -128,6 +128,7 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
         scorer=dataclasses.replace(
             scorer,
             fast=scorer.fast if gpu else EncoderConfig(layers=0),  # the small preset is as narrow
+            lexicon=scorer.lexicon if gpu else 10_000,
             pairs=0 if gpu else 60_000,
             training=with_updates(scorer.training, 4_000 if gpu else 1_200),
         ),

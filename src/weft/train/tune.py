@@ -1,8 +1,9 @@
 """Tune a small aligner to other text: without gold, without a teacher, in minutes on a CPU.
 
-Where text differs from what an aligner has learned from, it is less sure, and some of its links are wrong. But a word
-is met in many sentences, and mostly its links are right: learning from its own links, an aligner can make right
-everywhere what was right most of the time. Guided layers become better than the links that they learn from in this way.
+Where text differs from what an aligner has learned from, it is less sure, and some of its links are wrong. But words
+meet in many sentences, and mostly their links are right. So the aligner reads the text, makes a lexicon of its own
+attention (``weft.train.lexicon``), and learns that attention as the lexicon corrects it: what is right most of the time
+becomes right everywhere.
 """
 
 from __future__ import annotations
@@ -14,62 +15,24 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from weft.align.folder import GRAPH, read_aligner
 from weft.config import TuneConfig
 from weft.errors import BadLine, WeftError
-from weft.model.extraction import mean_links
-from weft.model.losses import guided_loss, is_word
-from weft.model.scorer import Scorer
 from weft.text.batches import PackedRows, pack
 from weft.text.corpus import Corpus
 from weft.text.prepared import Side, checksum_of
 from weft.text.sentence import sentence_pair
 from weft.text.subwords import Subwords
 from weft.train.checkpoint import binding_settings
+from weft.train.distil import DistilTask
 from weft.train.distributed import Process
 from weft.train.export import read_scorer, save_aligner
-from weft.train.resident import ResidentRows, precision
+from weft.train.lexicon import corrected_by_lexicon
+from weft.train.resident import ResidentRows
 from weft.train.stage import train_stage
 
 _SAMPLE_ROWS = 64  # to measure the sizes of numbers on
-
-
-class TuneTask:
-    """Put attention where the aligner that we begin with has its links, in both directions."""
-
-    figures = ("forward_loss", "backward_loss")
-
-    def __init__(
-        self, scorer: Scorer, threshold: float, rows: PackedRows, config: TuneConfig, device: torch.device
-    ) -> None:
-        self._before = copy.deepcopy(scorer).to(device).eval().requires_grad_(False)
-        self.module = scorer.to(device).train()
-        self._threshold = threshold
-        self._rows = ResidentRows(rows, device)
-        self._precision = precision(config.training, device)
-
-    def begin(self, fraction: float) -> None:
-        """Nothing changes while training goes on."""
-
-    def sums(self, rows: Tensor) -> Tensor:
-        pair = self._rows.pair(rows)
-        links = mean_links(*self._before.attention(pair), self._threshold, pair.target, pair.source)
-        cells = pair.cells()
-        forward = backward = torch.zeros((), device=links.device)
-        for scorer in (self.module, *([self.module.fast] if self.module.fast is not None else [])):
-            with self._precision:
-                scores = scorer(pair)
-            forward = forward + guided_loss(scores, cells, links, pair.target, pair.source)
-            backward = backward + guided_loss(scores.mT, cells.mT, links.mT, pair.source, pair.target)
-        targets, sources = (is_word(side.ids).sum() for side in (pair.target, pair.source))
-        total = targets + sources
-        figures = [forward / targets * total, backward / sources * total]
-        return torch.stack([forward + backward, total.float(), *figures])
-
-    def watch(self, report: dict[str, float], fraction: float) -> None:
-        """Losses say it all."""
 
 
 def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process) -> Path:
@@ -77,17 +40,25 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
     described, subwords = read_aligner(model)
     torch.manual_seed(config.training.seed)
     scorer = read_scorer(model / GRAPH, described, config.dropout)
+    fast, scorer.fast = scorer.fast, None
     packed = _packed(corpus, subwords, config)
-    train_stage(
-        "tuning",
-        scorer,
-        lambda: packed,
-        lambda rows: TuneTask(scorer, described.threshold, rows, config, process.device),
-        config.training,
-        run / "tune",
-        {"model": checksum_of(model / GRAPH)[:16], **binding_settings(tune=config)},
-        process,
-    )
+    training, device = config.training, process.device
+    settings = {"model": checksum_of(model / GRAPH)[:16], **binding_settings(tune=config)}
+    before = copy.deepcopy(scorer).to(device).eval()
+
+    def task(rows: PackedRows) -> DistilTask:
+        teach = corrected_by_lexicon(before.attention, rows, config.lexicon, len(subwords), process)
+        return DistilTask(scorer, teach, rows, training, device)
+
+    train_stage("tuning", scorer, lambda: packed, task, training, run / "tune", settings, process)
+    if fast is not None:  # it reads the embeddings that have just been tuned
+        scorer.requires_grad_(False)
+
+        def fast_task(rows: PackedRows) -> DistilTask:
+            return DistilTask(fast, scorer.attention, rows, training, device)
+
+        train_stage("tuning fast", fast, lambda: packed, fast_task, training, run / "fast", settings, process)
+        scorer.fast = fast
     sample = torch.arange(min(_SAMPLE_ROWS, len(packed)), device=process.device)
     folder = run / "aligner"
     text = ResidentRows(packed, process.device).pair(sample)
