@@ -19,8 +19,9 @@ import torch
 from safetensors.torch import load_file
 
 from weft.apps.plot import draw_curves
-from weft.config import GoldConfig, Method
+from weft.config import Method
 from weft.model.system import DIRECTIONS, AlignmentSystem
+from weft.recipe import GoldConfig
 from weft.train.report import MERGES, Gold, read_report, score_system
 
 

@@ -77,6 +77,6 @@ def test_training_needs_nothing_but_torch_numpy_tokenizers_and_safetensors() -> 
     code = (
         "import sys\n"
         "sys.modules |= dict.fromkeys(['tyro', 'tqdm', 'zstandard', 'sacremoses', 'sacrebleu', 'matplotlib'])\n"
-        "import weft.train.recipe, weft.model.translator"
+        "import weft.train.run, weft.model.translator"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import PRESETS, AlignmentConfig, PrepareConfig, Recipe, TrainingConfig
+from weft.config import PRESETS, AlignmentConfig, PrepareConfig, TrainingConfig
 from weft.errors import WeftError
+from weft.recipe import Recipe
 from weft.settings import from_dict, load_recipe, to_dict
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from weft.errors import WeftError
 
 Direction = Literal["forward", "backward"]
-Stage = Literal["translate", "align", "guide", "distil", "joint"]
 Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
-ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide", "distil"), ("translate", "joint"))
 Symmetrisation = Literal[
     "intersection",
     "union",
@@ -154,15 +151,6 @@ class TrainingConfig:
         for name in ("clip", "learning_rate"):
             if getattr(self, name) <= 0:
                 raise WeftError(f"{name} must be above 0, but is {getattr(self, name)}")
-
-
-@dataclass(frozen=True)
-class StartConfig:
-    """Finished translation models to begin from; also of other languages, whose words they share in part."""
-
-    forward: str = ""
-    """Model folder for the forward direction (empty: random weights)."""
-    backward: str = ""
 
 
 _LAYER_TRAINING = TrainingConfig(updates=1_000, warm_up=100, weight_decay=0.0, label_smoothing=0.0)
@@ -345,93 +333,3 @@ class AlignerConfig:
     def __post_init__(self) -> None:
         _at_least(self, 1, "vocabulary")
         _shares(self, "threshold")
-
-
-@dataclass(frozen=True)
-class GoldConfig:
-    """Sentences with gold links, to score every stage with. Training never sees the links."""
-
-    source: str = ""
-    target: str = ""
-    links: str = ""
-    base: Literal[0, 1] = 1
-    """The number of the first word in the file of links."""
-
-    def __post_init__(self) -> None:
-        named = [bool(name) for name in (self.source, self.target, self.links)]
-        if any(named) and not all(named):
-            raise WeftError("gold is three files: source, target and links")
-
-
-@dataclass(frozen=True)
-class CardConfig:
-    """What the card of the small aligner tells its users, beside what training knows itself."""
-
-    languages: str = ""
-    """Such as "German-English"."""
-    data: str = ""
-    """Sentences about the training text."""
-    licence: str = ""
-    """Of that text."""
-    gold: str = ""
-    """Which sentences the gold links are of."""
-    limits: str = ""
-    """Sentences about what the aligner is not good at."""
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """A whole experiment: which text, which model, how long. ``weft train RECIPE.toml`` runs it."""
-
-    run: str
-    """Folder for everything that the recipe makes."""
-    files: tuple[str, ...] = ()
-    """Parallel text: one or many files of TSV or `source ||| target` lines."""
-    source: tuple[str, ...] = ()
-    """Source side of parallel text in two files, with as many target files beside it."""
-    target: tuple[str, ...] = ()
-    prepared: str = ""
-    """A folder that `weft prepare` has made, instead of text."""
-    prepare: PrepareConfig = field(default_factory=PrepareConfig)
-    preset: Literal["paper", "base", "small", "tiny"] = "paper"
-    """The shape of the model; single fields can be set in the table [model]."""
-    model: ModelConfig = field(default_factory=ModelConfig)
-    directions: tuple[Direction, ...] = ("forward", "backward")
-    """Directions to train, side by side."""
-    stages: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
-    """How far to go on which road: translate, align, guide is the paper's, and distil makes a small aligner of its
-    result; translate, joint is the road of Garg et al."""
-    translation: str = ""
-    """The folder of another run whose translation models are used, instead of training them here."""
-    start: StartConfig = field(default_factory=StartConfig)
-    training: TrainingConfig = field(default_factory=TrainingConfig)
-    """Of the translation models."""
-    alignment: AlignmentConfig = field(default_factory=AlignmentConfig)
-    optimisation: OptimisationConfig = field(default_factory=OptimisationConfig)
-    """In one direction."""
-    bidirectional: OptimisationConfig = field(default_factory=lambda: OptimisationConfig(steps=8, step_size=0.3))
-    """In two directions at once."""
-    guided: GuidedConfig = field(default_factory=GuidedConfig)
-    scorer: ScorerConfig = field(default_factory=ScorerConfig)
-    joint: JointConfig = field(default_factory=JointConfig)
-    gold: GoldConfig = field(default_factory=GoldConfig)
-    card: CardConfig = field(default_factory=CardConfig)
-
-    def __post_init__(self) -> None:
-        if not self.directions or len(set(self.directions)) < len(self.directions):
-            raise WeftError('directions must name "forward", "backward" or both, each once')
-        if not self.stages or all(self.stages != road[: len(self.stages)] for road in ROADS):
-            roads = " or ".join(", ".join(road) for road in ROADS)
-            raise WeftError(f"stages must be {roads}, in this order, or the first of them")
-        if len(self.directions) < 2 and len(self.stages) > 1:
-            raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
-        if self.model.width % self.guided.heads:
-            raise WeftError(f"guided.heads must divide the width of {self.model.width}, but is {self.guided.heads}")
-
-    def until(self, stage: Stage | None) -> Recipe:
-        """The same recipe, ended after a stage (None: as it is)."""
-        if stage is None:
-            return self
-        if stage not in self.stages:
-            raise WeftError(f"the recipe has no stage {stage}; its stages are {', '.join(self.stages)}")
-        return dataclasses.replace(self, stages=self.stages[: self.stages.index(stage) + 1])

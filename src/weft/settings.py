@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from weft.config import PRESETS, ModelConfig, Recipe
+from weft.config import PRESETS, ModelConfig
 from weft.errors import WeftError
+from weft.recipe import Recipe
 
 Config = TypeVar("Config")
 

@@ -8,8 +8,8 @@ import pytest
 
 from weft.align import shipped
 from weft.apps.models import list_models
-from weft.config import GoldConfig
 from weft.errors import WeftError
+from weft.recipe import GoldConfig
 from weft.train.report import Gold, score_aligner
 
 MODELS = shipped.shipped_models()

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from weft.config import PRESETS, StartConfig, TrainingConfig
+from weft.config import PRESETS, TrainingConfig
+from weft.recipe import StartConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.translate import train_translation

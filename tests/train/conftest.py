@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, Run
 from torch import Tensor
 
-from weft.config import StartConfig
+from weft.recipe import StartConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.translate import train_translation

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from weft.config import PRESETS, Direction, StartConfig, TrainingConfig
+from weft.config import PRESETS, Direction, TrainingConfig
+from weft.recipe import StartConfig
 from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.runlog import read_metrics

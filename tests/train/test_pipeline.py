@@ -26,8 +26,8 @@ from weft.model.system import AlignmentSystem
 from weft.model.translator import Translator
 from weft.text.links import read_links
 from weft.train.export import read_scorer
-from weft.train.recipe import run_recipe
 from weft.train.report import Gold
+from weft.train.run import run_recipe
 
 CPU = torch.device("cpu")
 

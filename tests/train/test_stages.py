@@ -14,19 +14,11 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, equal
 from torch import Tensor
 
-from weft.config import (
-    AlignmentConfig,
-    Direction,
-    GoldConfig,
-    GuidedConfig,
-    JointConfig,
-    OptimisationConfig,
-    Recipe,
-    ScorerConfig,
-)
+from weft.config import AlignmentConfig, Direction, GuidedConfig, JointConfig, OptimisationConfig, ScorerConfig
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.model.translation import TranslationModel
+from weft.recipe import GoldConfig, Recipe
 from weft.settings import load_recipe
 from weft.text.batches import PackedRows, pack
 from weft.text.made_up import examples
@@ -38,8 +30,8 @@ from weft.train.distil import train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import train_joint
-from weft.train.recipe import overview, run_recipe
 from weft.train.report import BOTH_WAYS, read_report
+from weft.train.run import overview, run_recipe
 from weft.train.runlog import read_metrics
 
 PROCESS = Process(0, 1, torch.device("cpu"))

@@ -10,9 +10,10 @@ import torch
 from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, equal
 
-from weft.config import PrepareConfig, StartConfig
+from weft.config import PrepareConfig
 from weft.errors import WeftError
 from weft.model.translation import TranslationModel
+from weft.recipe import StartConfig
 from weft.text.corpus import Corpus
 from weft.text.prepare import prepare
 from weft.text.prepared import PreparedCorpus, open_prepared

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Literal
 import tyro
 
 import weft
-from weft.config import Merge, Method, PrepareConfig, Stage, Symmetrisation, TuneConfig
+from weft.config import Merge, Method, PrepareConfig, Symmetrisation, TuneConfig
 from weft.errors import WeftError, errors_as_lines
 from weft.progress import say
+from weft.recipe import Stage
 
 
 def _choice(shown: str, default: str) -> Any:
@@ -78,7 +79,7 @@ def train(
         from weft.train.own_text import own_recipe
 
         recipe = own_recipe(files, settings)
-    from weft.train.recipe import overview, run_recipe
+    from weft.train.run import overview, run_recipe
 
     if plan:
         say(overview(recipe, Path(recipe.run)))

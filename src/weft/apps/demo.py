@@ -10,15 +10,14 @@ from weft.config import (
     PRESETS,
     AlignmentConfig,
     EncoderConfig,
-    GoldConfig,
     GuidedConfig,
     PrepareConfig,
-    Recipe,
     ScorerConfig,
     TrainingConfig,
 )
 from weft.errors import WeftError
 from weft.progress import say
+from weft.recipe import GoldConfig, Recipe
 from weft.text.links import format_links
 from weft.text.made_up import examples, sentence_pairs
 
@@ -66,8 +65,8 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     from weft.apps.grid import terminal_grid
     from weft.apps.picture import Picture, draw
     from weft.model.system import AlignmentSystem
-    from weft.train.recipe import run_recipe
     from weft.train.report import Gold
+    from weft.train.run import run_recipe
 
     if folder.exists():
         if not force or not (folder / "text.tsv").is_file():

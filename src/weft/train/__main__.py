@@ -6,7 +6,7 @@ from pathlib import Path
 from weft.errors import errors_as_lines
 from weft.progress import say
 from weft.settings import load_recipe
-from weft.train.recipe import run_recipe
+from weft.train.run import run_recipe
 
 if __name__ == "__main__":
     arguments = [argument for argument in sys.argv[1:] if argument != "--force"]

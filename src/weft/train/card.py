@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.config import Recipe
 from weft.evaluate import signature
+from weft.recipe import Recipe
 from weft.text.prepared import PreparedCorpus
 from weft.train.report import RESAMPLES, SEED, Gold, ReportLine, stage_seconds
 

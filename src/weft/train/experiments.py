@@ -16,13 +16,14 @@ from typing import Any
 
 import torch
 
-from weft.config import Merge, OptimisationConfig, Recipe, Stage
+from weft.config import Merge, OptimisationConfig
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
+from weft.recipe import Recipe, Stage
 from weft.settings import from_dict, load_recipe, read_toml, to_dict
-from weft.train.recipe import run_recipe
 from weft.train.report import BOTH_WAYS, Gold, read_report, score_system
+from weft.train.run import run_recipe
 
 MOST_STEPS = 10
 WEIGHTS_IN_ONE_DIRECTION = (0.0, 1.0)  # λ of the contiguity loss

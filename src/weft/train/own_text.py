@@ -19,13 +19,13 @@ from weft.config import (
     EncoderConfig,
     GuidedConfig,
     PrepareConfig,
-    Recipe,
     ScorerConfig,
     TextConfig,
     TrainingConfig,
 )
 from weft.errors import WeftError
 from weft.progress import say
+from weft.recipe import Recipe
 from weft.settings import overridden
 from weft.text.corpus import Corpus
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import torch
 
-from weft.config import Direction, Recipe
+from weft.config import Direction
 from weft.errors import WeftError
 from weft.model.folder import load_translation
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.progress import say
+from weft.recipe import Recipe
 from weft.settings import to_dict
 from weft.text.batches import PackedRows, pack
 from weft.text.piece_links import PieceLinks

@@ -11,12 +11,13 @@ from typing import Any
 
 import torch
 
-from weft.config import GoldConfig, Merge, Method, Recipe
+from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.evaluate import Score, score, signature
 from weft.model.aligner import align
 from weft.model.extraction import best_source_links
 from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.recipe import GoldConfig, Recipe
 from weft.settings import to_dict
 from weft.text.batches import PackedRows
 from weft.text.corpus import Corpus

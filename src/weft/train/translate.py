@@ -10,12 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.config import Direction, ModelConfig, StartConfig, TrainingConfig
+from weft.config import Direction, ModelConfig, TrainingConfig
 from weft.errors import WeftError
 from weft.model.folder import load_translation, save_translation
 from weft.model.losses import WordLoss, linear_word_loss
 from weft.model.translation import TranslationModel
 from weft.progress import Progress
+from weft.recipe import StartConfig
 from weft.text.batches import PackedRows, RowOrder, pack
 from weft.text.prepared import PreparedCorpus, checksum_of
 from weft.text.subwords import PAD, Subwords

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from weft.config import Recipe
 from weft.errors import WeftError
 from weft.progress import say
+from weft.recipe import Recipe
 from weft.settings import to_dict
 from weft.text.corpus import Corpus
 from weft.text.prepare import prepare, report
