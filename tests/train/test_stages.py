@@ -140,6 +140,9 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: Pack
     (tmp_path / "distil" / "checkpoint-00000020.safetensors").unlink()
     again = train_scorer([new_system(corpus)], config, packed, tmp_path / "distil", "teacher", PROCESS)
     assert equal(again.state_dict(), scorer.state_dict())
+    plain = dataclasses.replace(config, lexicon=0)
+    train_scorer([new_system(corpus)], plain, packed, tmp_path / "plain", "teacher", PROCESS)
+    assert read_metrics(tmp_path / "plain" / "metrics.jsonl")[0]["doubt"] != metrics[0]["doubt"]  # taught otherwise
     with pytest.raises(WeftError, match=r"scorer\.layers is 2, but the translation models have 1"):
         train_scorer([new_system(corpus)], ScorerConfig(layers=2), packed, tmp_path / "deep", "teacher", PROCESS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from weft.align.alignment import Alignment
 from weft.align.extract import BatchAttention
 from weft.align.stream import Aligned, align_stream
 from weft.config import Merge
-from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.model.system import AlignmentSystem, Attend, PairRows
 from weft.text.links import Links
 from weft.text.pairs import EncodedPair, OnLong, WordPair, encode_pairs, too_long
 from weft.text.sentence import Text
@@ -26,7 +26,7 @@ class TorchAligner:
 
     def __init__(
         self,
-        attend: Callable[[PairRows], Attention],
+        attend: Attend,
         subwords: Subwords,
         device: torch.device,
         merge: Merge,
@@ -52,9 +52,7 @@ class TorchAligner:
             yield from zip(batch, attention.links(self._merge, self._threshold), attention.scores(), strict=True)
 
 
-def _attention(
-    attend: Callable[[PairRows], Attention], batch: list[EncodedPair], device: torch.device
-) -> BatchAttention:
+def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:
     """What is attended to in a batch."""
     forward, backward = (way.float().cpu().numpy() for way in attend(_rows(batch, device)))
     return BatchAttention.of(
@@ -65,7 +63,7 @@ def _attention(
 def align(
     system: AlignmentSystem,
     pairs: Sequence[WordPair],
-    attend: Callable[[PairRows], Attention],
+    attend: Attend,
     merges: Sequence[Merge],
     threshold: float = 0.0,
     batch_tokens: int = _BATCH_TOKENS,
@@ -110,9 +108,7 @@ def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
     return PairRows.of(*sides)
 
 
-def word_attention(
-    system: AlignmentSystem, pair: WordPair, attend: Callable[[PairRows], Attention]
-) -> tuple[np.ndarray, np.ndarray]:
+def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> tuple[np.ndarray, np.ndarray]:
     """The attention between the words of a pair, forward and backward, each (target words, source words).
 
     A word attends to another as its pieces do on average, and to all pieces of the other together.

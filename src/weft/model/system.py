@@ -64,6 +64,10 @@ class Attention(NamedTuple):
     backward: Tensor
 
 
+Attend = Callable[[PairRows], Attention]
+"""A way to attend: a method of a system, a scorer, or several of them together."""
+
+
 class OneWay(nn.Module):
     """A translation model and the layers on top of it."""
 
@@ -130,7 +134,7 @@ class AlignmentSystem:
         """The ways it can align, from the simplest to the best."""
         return METHODS if self.guided is not None else METHODS[:-1]
 
-    def attend(self, method: Method) -> Callable[[PairRows], Attention]:
+    def attend(self, method: Method) -> Attend:
         """The attention of a method, with this system's settings."""
         return {
             "forward-pass": partial(self.layer_attention, optimisation=OptimisationConfig(steps=0)),

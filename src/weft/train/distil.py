@@ -19,11 +19,11 @@ from weft.config import ScorerConfig, TrainingConfig
 from weft.errors import WeftError
 from weft.model.losses import is_word
 from weft.model.scorer import Scorer
-from weft.model.system import AlignmentSystem, mean_guided_attention
+from weft.model.system import AlignmentSystem, Attend, mean_guided_attention
 from weft.text.batches import PackedRows
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.lexicon import Attend, corrected_by_lexicon
+from weft.train.lexicon import corrected_by_lexicon
 from weft.train.resident import ResidentRows, precision
 from weft.train.stage import train_stage
 

@@ -17,20 +17,16 @@ where end-of-sentence, the null word, keeps its weight: pairs with a rate of mor
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from weft.model.layers import Rows
 from weft.model.losses import is_word
-from weft.model.system import Attention, PairRows
+from weft.model.system import Attend, Attention, PairRows
 from weft.progress import Progress
 from weft.text.batches import PackedRows
 from weft.train.distributed import Process
 from weft.train.resident import ResidentRows
-
-Attend = Callable[[PairRows], Attention]
 
 MOST_PIECES = 16_384
 """Of the vocabulary's first and most frequent pieces; the table has a cell for each pair of them."""

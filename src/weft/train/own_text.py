@@ -147,12 +147,13 @@ def minutes(recipe: Recipe, size: TextSize, device: torch.device) -> dict[str, f
     second = 2 * 2 * fast.layers * (4 * fast.width**2 + 2 * fast.width * fast.feed_forward)
     learning = 3 * student + (student + 3 * second if fast.layers else 0)  # backward is twice forward
     guiding = min(recipe.guided.pairs or size.pairs, size.pairs) * size.pieces / max(1, size.pairs)
+    reading = min(recipe.scorer.lexicon, size.pairs) * size.pieces / max(1, size.pairs)
     operations = {
         "translate": 2 * 6 * (encoder + decoder + output) * _tokens(recipe.training),
         "align": (frozen + 2 * 4 * output) * _tokens(recipe.alignment.training),
         "links": (frozen + 2 * 4 * output * recipe.bidirectional.steps) * guiding,
         "guide": frozen * _tokens(recipe.guided.training),
-        "distil": (frozen + learning) * _tokens(recipe.scorer.training),
+        "distil": (frozen + learning) * _tokens(recipe.scorer.training) + frozen * reading,
     }
     speed = _matrix_speed(device)
     shares = _SHARE_OF_SPEED[device.type]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from weft.errors import WeftError
 from weft.evaluate import Score, score, signature
 from weft.model.aligner import align
 from weft.model.extraction import best_source_links
-from weft.model.system import AlignmentSystem, Attention, PairRows
+from weft.model.system import AlignmentSystem, Attend
 from weft.recipe import GoldConfig, Recipe
 from weft.settings import to_dict
 from weft.text.batches import PackedRows
@@ -81,7 +81,7 @@ def score_system(
     system: AlignmentSystem,
     gold: Gold,
     name: str,
-    attend: Callable[[PairRows], Attention],
+    attend: Attend,
     merges: Sequence[Merge],
     threshold: float = 0.0,
 ) -> list[ReportLine]:
