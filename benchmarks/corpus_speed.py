@@ -22,7 +22,7 @@ from weft.model.system import DIRECTIONS, AlignmentSystem, PairRows, half_precis
 from weft.progress import Progress
 from weft.text.batches import pack
 from weft.text.prepared import open_prepared
-from weft.train.corpus_links import Extraction, align_rows, bidirectional_links, guided_links
+from weft.train.corpus_links import Extraction, align_rows, best_cells, guided_links
 from weft.train.distributed import Process
 
 
@@ -54,7 +54,7 @@ def main() -> None:
     packed = pack(corpus.source, corpus.target, 128, most=arguments.pairs)
     methods = {
         "translation models alone": features_only(system),
-        "bidirectional": bidirectional_links(system, system.bidirectional),
+        "bidirectional": best_cells(system.attend("bidirectional")),
     }
     if system.guided is not None:
         methods["guided"] = guided_links(system, system.guided.threshold)

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from weft.text.made_up import examples
 from weft.text.piece_links import PieceLinks
 from weft.text.prepared import PreparedCorpus
 from weft.train.align import train_alignment
-from weft.train.corpus_links import bidirectional_links, corpus_links
+from weft.train.corpus_links import best_cells, corpus_links
 from weft.train.distil import train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
@@ -65,7 +66,7 @@ def packed(corpus: PreparedCorpus) -> PackedRows:
 
 @pytest.fixture
 def links(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> PieceLinks:
-    extract = bidirectional_links(new_system(corpus).inference(), STEPS)
+    extract = best_cells(partial(new_system(corpus).inference().bidirectional_attention, optimisation=STEPS))
     return corpus_links(corpus, packed, extract, tmp_path / "links", {"steps": 2}, PROCESS)
 
 

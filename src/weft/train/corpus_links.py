@@ -11,9 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from weft.config import OptimisationConfig
 from weft.model.extraction import best_cell_links, mean_links
-from weft.model.system import AlignmentSystem, PairRows
+from weft.model.system import AlignmentSystem, Attend, PairRows
 from weft.progress import Progress
 from weft.text.batches import PackedRows
 from weft.text.piece_links import PieceLinks, gather_links, links_from_file, open_links, save_links
@@ -25,20 +24,11 @@ Extraction = Callable[[PairRows], Tensor]
 """From a batch to its links, (batch, target, source)."""
 
 
-def bidirectional_links(system: AlignmentSystem, optimisation: OptimisationConfig) -> Extraction:
-    """Links as bidirectional attention optimisation gives them."""
+def best_cells(attend: Attend) -> Extraction:
+    """The strongest cells of both directions together."""
 
     def extract(pair: PairRows) -> Tensor:
-        return best_cell_links(*system.bidirectional_attention(pair, optimisation), pair.target, pair.source)
-
-    return extract
-
-
-def attention_links(system: AlignmentSystem, layer: int) -> Extraction:
-    """Links of the translation models' own attention, mean over the heads of a decoder layer."""
-
-    def extract(pair: PairRows) -> Tensor:
-        return best_cell_links(*system.plain_attention(pair, layer), pair.target, pair.source)
+        return best_cell_links(*attend(pair), pair.target, pair.source)
 
     return extract
 

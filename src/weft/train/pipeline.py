@@ -25,11 +25,12 @@ from weft.text.piece_links import PieceLinks
 from weft.text.prepared import PreparedCorpus, checksum_of
 from weft.train.align import train_alignment
 from weft.train.card import aligner_card
-from weft.train.corpus_links import attention_links, bidirectional_links, corpus_links, file_links, guided_links
+from weft.train.corpus_links import best_cells, corpus_links, file_links, guided_links
 from weft.train.distil import train_fast, train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import joint_attention, train_joint
+from weft.train.lexicon import corrected_by_lexicon
 from weft.train.report import (
     BOTH_WAYS,
     MERGES,
@@ -117,8 +118,11 @@ class Pipeline:
             return file_links(self.corpus, config.links, folder, self.process)
         made: dict[str, Any] = {"from": self._lineage, "pairs": config.pairs}
         if number == 1:
-            made |= to_dict(bidirectional)
-            extract = bidirectional_links(self.system, bidirectional)
+            made |= {**to_dict(bidirectional), "lexicon": config.lexicon}
+            attend = self.system.attend("bidirectional")
+            if config.lexicon:
+                attend = corrected_by_lexicon(attend, packed, config.lexicon, len(self.corpus.subwords), self.process)
+            extract = best_cells(attend)
         else:
             made["threshold"] = config.threshold
             extract = guided_links(self.system, config.threshold)
@@ -188,7 +192,7 @@ class Pipeline:
             links = file_links(self.corpus, config.links, folder, self.process)
         else:
             made = {"from": self._lineage, "layer": layer, "pairs": config.pairs}
-            extract = attention_links(self.system, layer)
+            extract = best_cells(partial(self.system.plain_attention, layer=layer))
             links = corpus_links(self.corpus, packed, extract, folder, made, self.process)
         origin = " ".join([*self._lineage, checksum_of(folder / "cells")[:16]])
         models = {direction: way.translation for direction, way in self.system.ways.items()}
