@@ -217,8 +217,6 @@ class GuidedConfig:
     """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
     links: str = ""
     """A file of links of the training text, one line a pair, instead of those of bidirectional optimisation."""
-    lexicon: int = 0
-    """Correct those of bidirectional optimisation by how often words that meet are linked, in so many pairs (ours)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     rounds: int = 1
@@ -228,7 +226,7 @@ class GuidedConfig:
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "lexicon", "pairs")
+        _at_least(self, 0, "pairs")
         _at_least(self, 1, "rounds", "heads")
         _shares(self, "dropout", "threshold")
 
@@ -257,7 +255,7 @@ class ScorerConfig:
     """A second scorer for users in a hurry, which reads the same embeddings (layers = 0: none)."""
     teachers: tuple[str, ...] = ()
     """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
-    lexicon: int = 300_000
+    lexicon: int = 30_000
     """Correct what is learned by how often words that meet are linked, in so many pairs of the corpus (0: do not)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""

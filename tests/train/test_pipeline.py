@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
-import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -89,17 +86,6 @@ def test_what_is_finished_is_not_done_again(demo: Path) -> None:
 def test_layers_of_other_settings_are_refused(demo: Path) -> None:
     with pytest.raises(WeftError, match=r"training\.updates = 500, but now it is 600.*--force"):
         run_recipe(demo_recipe(demo, 600))
-
-
-def test_a_lexicon_corrects_the_links_that_guide(demo: Path, tmp_path: Path) -> None:
-    recipe = demo_recipe(demo, 500)
-    shutil.copytree(demo / "run" / "align", tmp_path / "align")
-    few = dataclasses.replace(recipe.guided, lexicon=300, training=dataclasses.replace(recipe.training, updates=1))
-    places = {"run": str(tmp_path), "translation": recipe.run, "prepared": str(demo / "run" / "corpus")}
-    run_recipe(dataclasses.replace(recipe.until("guide"), guided=few, **places))
-    plain, corrected = (np.fromfile(run / "links-1" / "cells", "<u2") for run in (Path(recipe.run), tmp_path))
-    assert len(plain) == len(corrected)
-    assert 0.8 < np.equal(plain, corrected).mean() < 1
 
 
 def test_translations_are_the_same_with_and_without_layers(demo: Path, system: AlignmentSystem, gold: Gold) -> None:

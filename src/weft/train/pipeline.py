@@ -30,7 +30,6 @@ from weft.train.distil import train_fast, train_scorer
 from weft.train.distributed import Process
 from weft.train.guide import train_guided
 from weft.train.joint import joint_attention, train_joint
-from weft.train.lexicon import corrected_by_lexicon
 from weft.train.report import (
     BOTH_WAYS,
     MERGES,
@@ -118,11 +117,8 @@ class Pipeline:
             return file_links(self.corpus, config.links, folder, self.process)
         made: dict[str, Any] = {"from": self._lineage, "pairs": config.pairs}
         if number == 1:
-            made |= {**to_dict(bidirectional), "lexicon": config.lexicon}
-            attend = self.system.attend("bidirectional")
-            if config.lexicon:
-                attend = corrected_by_lexicon(attend, packed, config.lexicon, len(self.corpus.subwords), self.process)
-            extract = best_cells(attend)
+            made |= to_dict(bidirectional)
+            extract = best_cells(self.system.attend("bidirectional"))
         else:
             made["threshold"] = config.threshold
             extract = guided_links(self.system, config.threshold)
