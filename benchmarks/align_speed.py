@@ -3,7 +3,7 @@
     python benchmarks/align_speed.py pairs.tsv --models de-en run/aligner --peers --bert python
 
 All on the same text, in one run. Ours are timed as a command, with and without their start, which is the time of a
-single pair; text of more than 10,000 pairs is shared by several processes, whose memory is counted together.
+single pair; text of more than 2,000 pairs is shared by several processes, whose memory is counted together.
 ``--peers`` adds eflomal and fast_align where they are on the PATH, training included, as their users must. ``--bert``
 is a Python that has torch and transformers, for ``bert_sized.py``, on the first pairs only. Prints a JSON line for
 each; ``times_bert`` is the ratio to the encoder of BERT's size.

@@ -49,14 +49,15 @@ BELONG_TOGETHER = {
 }
 
 
+@pytest.mark.parametrize("fast", [False, True])
 @pytest.mark.parametrize("name", sorted(shipped_models()))
-def test_words_that_belong_together_are_linked(name: str) -> None:
+def test_words_that_belong_together_are_linked(name: str, fast: bool) -> None:
     lines = (EXAMPLES / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
     pairs = [(source.split(), target.split()) for source, target in (line.split("\t") for line in lines)]
     wanted = found = 0
     missed = []
     for (source, target), alignment, expected in zip(
-        pairs, Aligner(shipped_models()[name]).align(pairs), BELONG_TOGETHER[name], strict=True
+        pairs, Aligner(shipped_models()[name], fast=fast).align(pairs), BELONG_TOGETHER[name], strict=True
     ):
         assert (alignment.source.words, alignment.target.words) == (source, target)
         for word, other in expected.items():

@@ -22,6 +22,7 @@ from weft.text.parallel import map_in_order, processes
 
 _LINE_BY_LINE = ("pharaoh", "probabilities", "words", "jsonl")
 _MOST_PROCESSES = 16  # each has a model in memory
+_BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
 
 
 def align_file(
@@ -64,7 +65,7 @@ def align_file(
     on_screen = output is None and sys.stdout.isatty()
     with Progress(visible=not on_screen) as progress, _opened(output, resume) as (out, done):
         progress.phase("aligning", corpus.size(), "B")
-        blocks = _numbered(corpus.blocks(1 if line_buffered else 0), done)
+        blocks = _numbered(corpus.blocks(1 if line_buffered else _BLOCK_LINES[place]), done)
         began, pairs = time.perf_counter(), 0
         out.write(PAGE_START if form == "html" else "")
         for text, bad, size, bytes_read in map_in_order(partial(answer, job), blocks, workers):
