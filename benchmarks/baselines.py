@@ -19,13 +19,13 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from weft.align.symmetrize import symmetrize
+from weft.align.symmetrisation import symmetrise
+from weft.align.windowed import WordPair
 from weft.config import Merge, Symmetrisation
-from weft.evaluate import score
-from weft.text.corpus import Corpus
-from weft.text.links import LinkLine, Links, format_links, read_gold
-from weft.text.pairs import WordPair
-from weft.text.prepared import open_prepared
+from weft.corpus.prepared import open_prepared
+from weft.links import LinkLine, Links, format_links, read_gold
+from weft.scoring import score
+from weft.text.reading import Corpus
 from weft.text.subwords import Pieces, Subwords
 from weft.text.words import split_spaces
 from weft.train.report import RESAMPLES, SEED
@@ -156,7 +156,7 @@ PROGRAMS = {"eflomal": ("eflomal-align", eflomal), "fast_align": ("fast_align", 
 def scores(forward: list[Links], backward: list[Links], gold: list[LinkLine]) -> dict[Merge, dict[str, float]]:
     ways: dict[Merge, list[Links]] = {"forward": forward, "backward": backward}
     for merge in MERGES:
-        ways[merge] = [symmetrize(*both, merge) for both in zip(forward, backward, strict=True)]
+        ways[merge] = [symmetrise(*both, merge) for both in zip(forward, backward, strict=True)]
     found = {}
     for merge, links in ways.items():
         one = score(links, gold)

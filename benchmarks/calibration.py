@@ -16,8 +16,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import weft
-from weft.evaluate import score
 from weft.recipe import GoldConfig
+from weft.scoring import score
 from weft.train.report import Gold
 
 THRESHOLDS = np.arange(0.1, 1.0, 0.05).round(2)

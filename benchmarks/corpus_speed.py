@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 from train_speed import matrix_rate, wait
 
-from weft.model.system import DIRECTIONS, AlignmentSystem, PairRows, half_precision
+from weft.corpus.packing import pack
+from weft.corpus.prepared import open_prepared
+from weft.model.rows import DIRECTIONS, PairRows, half_precision
+from weft.model.system import AlignmentSystem
 from weft.progress import Progress
-from weft.text.batches import pack
-from weft.text.prepared import open_prepared
-from weft.train.corpus_links import Extraction, align_rows, best_cells, guided_links
 from weft.train.distributed import Process
+from weft.train.stage_links import Extraction, align_rows, best_cells, guided_links
 
 
 def features_only(system: AlignmentSystem) -> Extraction:
@@ -33,7 +34,7 @@ def features_only(system: AlignmentSystem) -> Extraction:
     def extract(pair: PairRows) -> Tensor:
         with half_precision(system.device):
             for direction in DIRECTIONS:
-                way, seen = system.ways[direction], pair.seen(direction)
+                way, seen = system.models[direction], pair.seen(direction)
                 way.features(seen, way.encode(seen))
         return torch.zeros(1, 1, 1, dtype=torch.bool, device=system.device)
 
@@ -68,7 +69,7 @@ def main() -> None:
         wait(device)
         rates[name] = len(packed.pairs) / (time.perf_counter() - begin)
 
-    table = system.ways["forward"].translation.table
+    table = system.models["forward"].translation.table
     tokens = int((packed.source != 0).sum() + (packed.target != 0).sum())
     # per step and token: logits of all words, and the way back from them to the attention
     flop = 2 * 2 * table.numel() * tokens / len(packed.pairs) * system.bidirectional.steps

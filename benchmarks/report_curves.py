@@ -18,11 +18,12 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from weft.apps.plot import draw_curves
 from weft.config import Method
-from weft.model.system import DIRECTIONS, AlignmentSystem
+from weft.model.rows import DIRECTIONS
+from weft.model.system import AlignmentSystem
 from weft.recipe import GoldConfig
 from weft.train.report import MERGES, Gold, read_report, score_system
+from weft.train.runlog import draw_curves
 
 
 def scores_of_runs(runs: list[str]) -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ def scores_of_checkpoints(run: Path, gold: Gold, device: torch.device) -> list[d
         for number, direction in enumerate(DIRECTIONS):
             prefix = f"model.{number}."
             own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
-            system.ways[direction].alignment.load_state_dict(own)
+            system.models[direction].alignment.load_state_dict(own)
         for method in methods:
             for line in score_system(system, gold, method, system.attend(method), MERGES[method]):
                 scores.append({"place": float(path.stem.rpartition("-")[2]), **line.figures()})

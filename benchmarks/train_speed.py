@@ -19,12 +19,12 @@ import numpy as np
 import torch
 
 from weft.config import PRESETS, ModelConfig, TrainingConfig
+from weft.corpus.packing import PackedRows, RowOrder, pack
+from weft.corpus.prepared import Side, open_prepared
 from weft.model.translation import TranslationModel
-from weft.text.batches import PackedRows, RowOrder, pack
-from weft.text.prepared import Side, open_prepared
 from weft.train.distributed import Process
 from weft.train.loop import Trainer
-from weft.train.translate import TranslationTask
+from weft.train.stage_translate import TranslationTask
 
 
 def invented_corpus(pairs: int, vocabulary: int) -> tuple[Side, Side]:

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from weft.config import PrepareConfig
-from weft.text.corpus import Corpus
-from weft.text.made_up import sentence_pairs
-from weft.text.prepare import prepare
-from weft.text.prepared import PreparedCorpus
+from weft.corpus.build import prepare
+from weft.corpus.made_up import sentence_pairs
+from weft.corpus.prepared import PreparedCorpus
+from weft.text.reading import Corpus
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
 

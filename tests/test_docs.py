@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-_LONG = re.compile(r"runs?/|recipes/|prepared|demo|pip install|train (?!.*--plan)")  # training, or an installation
+_LONG = re.compile(r"runs?/|experiments|prepared|demo|pip install|train (?!.*--plan)")  # training, or an installation
 
 
 def blocks(page: Path, language: str) -> list[str]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from weft.align.aligner import Aligner, load
     from weft.align.alignment import Alignment
+    from weft.align.onnx_aligner import Aligner, load
 
 __version__ = "0.1.0"
 __all__ = ["Aligner", "Alignment", "__version__", "load"]
 
-_PLACES = {"Aligner": "weft.align.aligner", "Alignment": "weft.align.alignment", "load": "weft.align.aligner"}
+_PLACES = {"Aligner": "weft.align.onnx_aligner", "Alignment": "weft.align.alignment", "load": "weft.align.onnx_aligner"}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,6 @@
 """``python -m weft`` is the same as the command ``weft``."""
 
-from weft.apps.cli import main
+from weft.cli import main
 
 if __name__ == "__main__":
     main()

@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from weft.errors import WeftError
 
+MOST_PIECES = 1_023
+"""Of a sentence: models have positions for so many and end-of-sentence."""
+
 Direction = Literal["forward", "backward"]
 Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
 Symmetrisation = Literal[
@@ -293,27 +296,6 @@ class TuneConfig:
     def __post_init__(self) -> None:
         _at_least(self, 1, "pairs", "lexicon")
         _shares(self, "dropout")
-
-
-@dataclass(frozen=True)
-class JointConfig:
-    """Translation and alignment in one model, as Garg et al. (2019) do it."""
-
-    layer: int = 2
-    """The decoder layer, counted from one, whose first head learns to align; the last but one of three."""
-    weight: float = 0.05
-    """Of the alignment loss beside the translation loss."""
-    links: str = ""
-    """A file of links of the training text, instead of those of the translation models' averaged attention."""
-    pairs: int = 0
-    """Learn from so many pairs of the corpus, chosen at random (0: all)."""
-    training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(updates=2_000, warm_up=100, learning_rate=2e-3)
-    )
-
-    def __post_init__(self) -> None:
-        _at_least(self, 1, "layer")
-        _at_least(self, 0, "weight", "pairs")
 
 
 @dataclass(frozen=True)

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from weft.config import (
+    PRESETS,
     AlignmentConfig,
     Direction,
     GuidedConfig,
-    JointConfig,
     ModelConfig,
     OptimisationConfig,
     PrepareConfig,
     ScorerConfig,
     TrainingConfig,
 )
+from weft.config_io import from_dict, override_setting, read_toml
 from weft.errors import WeftError
 
-Stage = Literal["translate", "align", "guide", "distil", "joint"]
-ROADS: tuple[tuple[Stage, ...], ...] = (("translate", "align", "guide", "distil"), ("translate", "joint"))
+Stage = Literal["translate", "align", "guide", "distil"]
+_SHIPPED = Path(__file__).parent / "recipes"
+STAGES: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,7 @@ class Recipe:
     directions: tuple[Direction, ...] = ("forward", "backward")
     """Directions to train, side by side."""
     stages: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
-    """How far to go on which road: translate, align, guide is the paper's, and distil makes a small aligner of its
-    result; translate, joint is the road of Garg et al."""
+    """How far to go: translate, align and guide are the paper's stages, distil makes a small aligner of them."""
     translation: str = ""
     """The folder of another run whose translation models are used, instead of training them here."""
     start: StartConfig = field(default_factory=StartConfig)
@@ -98,16 +101,14 @@ class Recipe:
     """In two directions at once."""
     guided: GuidedConfig = field(default_factory=GuidedConfig)
     scorer: ScorerConfig = field(default_factory=ScorerConfig)
-    joint: JointConfig = field(default_factory=JointConfig)
     gold: GoldConfig = field(default_factory=GoldConfig)
     card: CardConfig = field(default_factory=CardConfig)
 
     def __post_init__(self) -> None:
         if not self.directions or len(set(self.directions)) < len(self.directions):
             raise WeftError('directions must name "forward", "backward" or both, each once')
-        if not self.stages or all(self.stages != road[: len(self.stages)] for road in ROADS):
-            roads = " or ".join(", ".join(road) for road in ROADS)
-            raise WeftError(f"stages must be {roads}, in this order, or the first of them")
+        if not self.stages or self.stages != STAGES[: len(self.stages)]:
+            raise WeftError(f"stages must be {', '.join(STAGES)}, in this order, or the first of them")
         if len(self.directions) < 2 and len(self.stages) > 1:
             raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
         if self.model.width % self.guided.heads:
@@ -120,3 +121,38 @@ class Recipe:
         if stage not in self.stages:
             raise WeftError(f"the recipe has no stage {stage}; its stages are {', '.join(self.stages)}")
         return dataclasses.replace(self, stages=self.stages[: self.stages.index(stage) + 1])
+
+
+def find_recipe(name: str) -> Path:
+    """Return the file of a recipe: a shipped one by its name, such as de-en, or any path."""
+    shipped = {path.stem: path for path in _SHIPPED.glob("*.toml")}
+    return shipped.get(name, Path(name))
+
+
+def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
+    """Read a TOML recipe. Paths in it are relative to where weft runs.
+
+    The table ``[model]`` sets single fields of the preset.
+    """
+    values = read_toml(path, overrides)
+    shape = _preset(values.get("preset", "paper"), str(path))
+    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=shape)
+    recipe = from_dict(Recipe, values, str(path))
+    return dataclasses.replace(recipe, model=model)
+
+
+def _preset(name: object, where: str) -> ModelConfig:
+    if name not in PRESETS:
+        raise WeftError(f"{where}: preset must be one of {', '.join(PRESETS)}, not {name!r}")
+    return PRESETS[str(name)]
+
+
+def overridden(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
+    """A recipe with settings such as ``training.updates=500`` put over it."""
+    values: dict[str, Any] = {}
+    for override in overrides:
+        override_setting(values, override)
+    if "preset" in values:
+        shape = _preset(values["preset"], "settings")
+        recipe = dataclasses.replace(recipe, model=dataclasses.replace(shape, dropout=recipe.model.dropout))
+    return from_dict(Recipe, values, "settings", base=recipe)

@@ -15,7 +15,7 @@ import weft
 from weft.align import alignment as module
 from weft.align.alignment import Alignment
 from weft.align.formats import Format, formatted
-from weft.text.sentence import Sentence
+from weft.text.words import Sentence
 
 HOUSE = Alignment(
     Sentence.from_text("Das  alte Haus, ja.", "simple", "de"),

@@ -12,9 +12,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from weft.align.aligner import Aligner
 from weft.align.graph import check_graph
-from weft.align.shipped import shipped_models
+from weft.align.model_folder import shipped_models
+from weft.align.onnx_aligner import Aligner
 from weft.errors import WeftError
 
 ORIGINAL = shipped_models()["ro-en"]

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from weft.align.aligner import Aligner
-from weft.align.shipped import shipped_models
+from weft.align.model_folder import shipped_models
+from weft.align.onnx_aligner import Aligner
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BELONG_TOGETHER = {

@@ -9,9 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from weft.model.alignment import masked_softmax, same_sentence
-from weft.model.layers import Rows
 from weft.model.losses import agreement_loss, contiguity_loss, guided_loss
+from weft.model.rows import PairRows, Rows, masked_softmax
 
 
 def sentence(words: int) -> Rows:
@@ -61,8 +60,8 @@ def test_packed_sentences_have_the_losses_of_single_ones(kernel: int) -> None:
     packed_target = Rows.of(torch.tensor([[*chain(*targets), 0, 0, 0]]))
     packed_source = Rows.of(torch.tensor([[*chain(*sources), 0]]))
     logits = torch.randn(1, packed_target.ids.shape[1], packed_source.ids.shape[1])
-    attention = masked_softmax(logits, same_sentence(packed_target, packed_source), 2)
-    backward = masked_softmax(logits, same_sentence(packed_target, packed_source), 1)
+    attention = masked_softmax(logits, PairRows(packed_source, packed_target).cells(), 2)
+    backward = masked_softmax(logits, PairRows(packed_source, packed_target).cells(), 1)
     alone = torch.zeros(2)
     row = column = 0
     for target, source in zip(targets, sources, strict=True):
@@ -97,13 +96,13 @@ def test_guided_loss_by_hand() -> None:
     links[0, 1, :2] = True  # two share the mass
     # the third word has none and belongs to end-of-sentence; the target's own end-of-sentence does not count
     expected = -math.log(0.7) - 0.5 * (math.log(0.25) + math.log(0.25)) - math.log(0.2)
-    loss = guided_loss(attention.log(), same_sentence(target, source), links, target, source)
+    loss = guided_loss(attention.log(), PairRows(source, target).cells(), links, target, source)
     assert loss.item() == pytest.approx(expected, rel=1e-5)
 
 
 def test_guided_loss_of_packed_rows_has_finite_gradients() -> None:
     target, source = Rows.of(torch.tensor([[5, 1, 6, 7, 1, 0]])), Rows.of(torch.tensor([[5, 6, 1, 7, 1]]))
     logits = torch.randn(1, 6, 5, requires_grad=True)
-    guided_loss(logits, same_sentence(target, source), torch.zeros(1, 6, 5).bool(), target, source).backward()
+    guided_loss(logits, PairRows(source, target).cells(), torch.zeros(1, 6, 5).bool(), target, source).backward()
     assert logits.grad is not None and logits.grad.isfinite().all()
     assert (logits.grad[0, 5] == 0).all()

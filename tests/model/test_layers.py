@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from weft.model.layers import Rows, Visible, attend, sinusoids
+from weft.model.layers import attend, sinusoids
+from weft.model.rows import Rows, Visible
 
 
 def test_rows_know_segments_and_places() -> None:

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from weft.config import PRESETS
-from weft.model.layers import Rows
 from weft.model.losses import word_loss_reference
+from weft.model.rows import Rows
 from weft.model.translation import TranslationModel, decoder_input
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.config import PrepareConfig
-from weft.text.corpus import Corpus
+from weft.corpus.build import prepare
 from weft.text.french import as_usual_or_not, contracted
-from weft.text.prepare import prepare
+from weft.text.reading import Corpus
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 
 from weft.config import TextConfig
+from weft.config_io import from_dict
+from weft.corpus.made_up import sentence_pairs
 from weft.errors import WeftError
-from weft.settings import from_dict
-from weft.text.made_up import sentence_pairs
 from weft.text.subwords import END, PAD, Subwords
 from weft.text.words import normaliser
 

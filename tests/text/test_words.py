@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from weft.config import TextConfig
-from weft.settings import from_dict
+from weft.config_io import from_dict
 from weft.text.words import join_words, normaliser, split_spaces, split_words, word_spans
 
 ASCII_SPACES = " \t\n\r\f\v"

@@ -12,10 +12,10 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, Run
 from torch import Tensor
 
+from weft.corpus.prepared import PreparedCorpus
 from weft.recipe import StartConfig
-from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
-from weft.train.translate import train_translation
+from weft.train.stage_translate import train_translation
 
 
 @pytest.fixture

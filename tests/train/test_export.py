@@ -13,13 +13,13 @@ import pytest
 import torch
 from tiny_runs import MODEL
 
-from weft.align.aligner import Aligner
+from weft.align.onnx_aligner import Aligner
 from weft.config import AlignerConfig, EncoderConfig
+from weft.config_io import from_dict
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
+from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
-from weft.model.system import PairRows
-from weft.settings import from_dict
-from weft.text.prepared import PreparedCorpus
 from weft.train.export import measured_ranges, read_scorer, save_aligner, scorer_graph
 
 FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)

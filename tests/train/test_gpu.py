@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from weft.config import PRESETS, Direction, TrainingConfig
+from weft.corpus.prepared import PreparedCorpus
 from weft.recipe import StartConfig
-from weft.text.prepared import PreparedCorpus
 from weft.train.distributed import Process
 from weft.train.runlog import read_metrics
-from weft.train.translate import train_translation
+from weft.train.stage_translate import train_translation
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),

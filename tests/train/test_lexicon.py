@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from weft.model.alignment import masked_softmax
-from weft.model.system import Attention, PairRows
-from weft.text.batches import PackedRows, pack
-from weft.text.prepared import Side
+from weft.corpus.packing import PackedRows, pack
+from weft.corpus.prepared import Side
+from weft.model.rows import Attention, PairRows, masked_softmax
 from weft.text.subwords import END
 from weft.train import lexicon as lexicon_module
 from weft.train.distributed import Process

@@ -13,15 +13,15 @@ from tiny_runs import MODEL, TRAINING, Run, equal
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
+from weft.corpus.packing import RowOrder, pack
+from weft.corpus.prepared import PreparedCorpus
 from weft.model.dropout import DropoutKeys
-from weft.model.layers import Rows
 from weft.model.losses import word_loss_reference
+from weft.model.rows import Rows
 from weft.model.translation import TranslationModel
-from weft.text.batches import RowOrder, pack
-from weft.text.prepared import PreparedCorpus
+from weft.train.loop import learning_rate
 from weft.train.optimisers import make_optimisers, orthogonalise
 from weft.train.runlog import read_metrics
-from weft.train.schedule import learning_rate
 
 
 def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: Literal["muon", "adamw"]) -> list[float]:

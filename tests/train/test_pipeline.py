@@ -14,17 +14,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.align.aligner import Aligner, load
-from weft.align.folder import read_aligner
-from weft.apps.demo import demo_recipe
+from weft.align.model_folder import read_aligner
+from weft.align.onnx_aligner import Aligner, load
+from weft.cli.demo import demo_recipe
 from weft.config import Merge, Method
 from weft.errors import WeftError
-from weft.evaluate import score
-from weft.model.aligner import TorchAligner, align, word_attention
-from weft.model.folder import load_translation
+from weft.links import read_links
 from weft.model.system import AlignmentSystem
+from weft.model.torch_aligner import TorchAligner, align, word_attention
+from weft.model.torch_folder import load_translation
 from weft.model.translator import Translator
-from weft.text.links import read_links
+from weft.scoring import score
 from weft.train.export import read_scorer
 from weft.train.report import Gold
 from weft.train.run import run_recipe
@@ -92,7 +92,7 @@ def test_translations_are_the_same_with_and_without_layers(demo: Path, system: A
     loaded = load_translation(demo / "run" / "forward" / "model", CPU)
     lines = [" ".join(source) for source, _ in gold.pairs[:20]]
     before = list(Translator(loaded, beam=2).translate(lines))
-    under = system.ways["forward"].translation
+    under = system.models["forward"].translation
     assert all(torch.equal(value, under.state_dict()[name]) for name, value in loaded.model.state_dict().items())
     object.__setattr__(loaded, "model", under)
     assert list(Translator(loaded, beam=2).translate(lines)) == before
@@ -150,7 +150,7 @@ def test_the_small_aligner_needs_no_torch(demo: Path, gold: Gold, tmp_path: Path
         "    def find_spec(self, name, *_):\n"
         "        if name in {'torch', 'onnx', 'matplotlib'}: raise ModuleNotFoundError(name, name=name)\n"
         "sys.meta_path.insert(0, Missing())\n"
-        "sys.argv = ['weft', *sys.argv[1:]]; from weft.apps.cli import main; main()"
+        "sys.argv = ['weft', *sys.argv[1:]]; from weft.cli import main; main()"
     )
     text = "".join(f"{' '.join(source)}\t{' '.join(target)}\n" for source, target in gold.pairs)
     command = [sys.executable, "-c", code, "align", "--model", str(demo / "run" / "aligner")]

@@ -1,4 +1,4 @@
-"""The stages on top of translation models: resuming, collapse, guided layers, joint models."""
+"""The stages on top of translation models: resuming, collapse, guided layers."""
 
 from __future__ import annotations
 
@@ -15,25 +15,23 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, equal
 from torch import Tensor
 
-from weft.config import AlignmentConfig, Direction, GuidedConfig, JointConfig, OptimisationConfig, ScorerConfig
+from weft.config import AlignmentConfig, Direction, GuidedConfig, OptimisationConfig, ScorerConfig
+from weft.corpus.made_up import examples
+from weft.corpus.packing import PackedRows, pack
+from weft.corpus.piece_links import PieceLinks
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.model.translation import TranslationModel
-from weft.recipe import GoldConfig, Recipe
-from weft.settings import load_recipe
-from weft.text.batches import PackedRows, pack
-from weft.text.made_up import examples
-from weft.text.piece_links import PieceLinks
-from weft.text.prepared import PreparedCorpus
-from weft.train.align import train_alignment
-from weft.train.corpus_links import best_cells, corpus_links
-from weft.train.distil import train_scorer
+from weft.recipe import GoldConfig, Recipe, load_recipe
 from weft.train.distributed import Process
-from weft.train.guide import train_guided
-from weft.train.joint import train_joint
 from weft.train.report import BOTH_WAYS, read_report
 from weft.train.run import overview, run_recipe
 from weft.train.runlog import read_metrics
+from weft.train.stage_align import train_alignment
+from weft.train.stage_distil import train_scorer
+from weft.train.stage_guide import train_guided
+from weft.train.stage_links import best_cells, corpus_links
 
 PROCESS = Process(0, 1, torch.device("cpu"))
 SHORT = dataclasses.replace(TRAINING, updates=20, average=2)  # keeps the checkpoint before the last one
@@ -82,7 +80,7 @@ def test_alignment_layers_go_on_where_they_were(corpus: PreparedCorpus, tmp_path
     train_alignment(system, corpus, folder, "models", PROCESS)
     assert equal(layers(folder), whole)
     assert [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")] == losses
-    assert torch.equal(system.ways["backward"].alignment.query.weight, whole["1.query.weight"])
+    assert torch.equal(system.models["backward"].alignment.query.weight, whole["1.query.weight"])
     with pytest.raises(WeftError, match="translation = 'models', but now it is 'others'"):
         train_alignment(new_system(corpus), corpus, folder, "others", PROCESS)
 
@@ -119,12 +117,12 @@ def test_guided_layers_learn_their_links(
     corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path
 ) -> None:
     system = new_system(corpus)
-    before = {name: value.clone() for name, value in system.ways["forward"].translation.state_dict().items()}
+    before = {name: value.clone() for name, value in system.models["forward"].translation.state_dict().items()}
     file = train_guided(system, GUIDED, packed, links, tmp_path / "guide", "links", PROCESS)
     metrics = read_metrics(file.parent / "metrics.jsonl")
     assert metrics[-1]["forward_loss"] < metrics[0]["forward_loss"]
     assert metrics[-1]["backward_loss"] < metrics[0]["backward_loss"]
-    assert equal(system.ways["forward"].translation.state_dict(), before)
+    assert equal(system.models["forward"].translation.state_dict(), before)
     whole = layers(file.parent)
     file.unlink()
     (file.parent / "checkpoint-00000020.safetensors").unlink()
@@ -148,16 +146,6 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: Pack
         train_scorer([new_system(corpus)], ScorerConfig(layers=2), packed, tmp_path / "deep", "teacher", PROCESS)
 
 
-def test_joint_models_learn_both(corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path) -> None:
-    config = JointConfig(layer=1, weight=1.0, training=SHORT)
-    train_joint(models(corpus), config, packed, links, tmp_path / "joint", "links", PROCESS)
-    metrics = read_metrics(tmp_path / "joint" / "backward" / "metrics.jsonl")
-    assert metrics[-1]["plain_loss"] < metrics[0]["plain_loss"]
-    assert metrics[-1]["alignment_loss"] < metrics[0]["alignment_loss"]
-    with pytest.raises(WeftError, match=r"joint\.layer is 2, but the decoder has 1 layers"):
-        train_joint(models(corpus), JointConfig(layer=2), packed, links, tmp_path / "other", "links", PROCESS)
-
-
 @pytest.fixture
 def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
     """All stages, a few updates each, with gold."""
@@ -179,7 +167,6 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
         bidirectional=STEPS,
         guided=dataclasses.replace(GUIDED, rounds=2, training=few),
         scorer=ScorerConfig(layers=1, pairs=100, training=few),
-        joint=JointConfig(layer=1, pairs=100, training=few),
         gold=GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),
     )
 
@@ -188,12 +175,12 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
     folders = run_recipe(recipe)
     assert set(folders) == {"forward", "backward", "system", "aligner"}
     assert (tmp_path / "run" / "guide-2" / "weights.safetensors").exists()
-    joint = dataclasses.replace(
-        recipe, run=str(tmp_path / "joint"), translation=str(tmp_path / "run"), stages=("translate", "joint")
+    other = dataclasses.replace(
+        recipe, run=str(tmp_path / "other"), translation=str(tmp_path / "run"), stages=("translate", "align")
     )
-    assert run_recipe(joint)["forward"] == folders["forward"]
-    report = (tmp_path / "joint" / "report.md").read_text()
-    assert report.count("| joint |") == report.count("| attention of layer 1 |") == len(BOTH_WAYS)
+    assert run_recipe(other)["forward"] == folders["forward"]
+    report = (tmp_path / "other" / "report.md").read_text()
+    assert report.count("| attention of layer 1 |") == len(BOTH_WAYS)
 
 
 def test_a_scorer_can_have_several_teachers(recipe: Recipe, tmp_path: Path) -> None:

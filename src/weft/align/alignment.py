@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from weft.text.links import Links, format_links
-from weft.text.raw_words import Span
-from weft.text.sentence import Sentence
+from weft.links import Links, format_links
+from weft.text.words import Sentence, Span
 
 Side = Literal["source", "target"]
 
@@ -65,6 +64,6 @@ class Alignment:
 
     def _repr_html_(self) -> str:
         """What notebooks show."""
-        from weft.align.html import matrix
+        from weft.align.formats import matrix
 
         return matrix(self)

@@ -7,7 +7,7 @@ input and add their output to it ("pre-norm").
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, cast
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -16,41 +16,7 @@ from torch import Tensor, nn
 from weft.config import ModelConfig
 from weft.model.dropout import Dropout
 from weft.model.row_attention import projections, row_attention, row_attention_fits
-from weft.text.subwords import END, PAD
-
-
-class Rows(NamedTuple):
-    """Packed rows of ids and what they imply. All (batch, length)."""
-
-    ids: Tensor
-    segments: Tensor  # the number of the sentence in its row that each token belongs to; padding is -1
-    places: Tensor  # the position of each token within its sentence
-
-    @classmethod
-    def of(cls, ids: Tensor) -> Rows:
-        ends = (ids == END).int()
-        segments = torch.where(ids == PAD, -1, ends.cumsum(1, dtype=torch.int32) - ends)
-        column = torch.arange(ids.shape[1], device=ids.device)
-        begins = F.pad(ids[:, :-1] == END, (1, 0), value=False)
-        return cls(ids, segments, column - torch.where(begins, column, 0).cummax(1).values)
-
-
-class Visible(NamedTuple):
-    """Which keys a query may look at: those of its own sentence and, if causal, not those behind it."""
-
-    queries: Tensor  # (batch, query) segments
-    keys: Tensor  # (batch, key) segments
-    causal: bool
-
-    def mask(self) -> Tensor:
-        """True where a query sees a key. (batch, 1, query, key)
-
-        Padding never is a visible key. As a query it looks at the first sentence, so that no softmax is empty.
-        """
-        seen = self.queries.clamp(min=0)[:, :, None] == self.keys[:, None, :]
-        if self.causal:
-            seen = seen & torch.ones(seen.shape[1:], dtype=torch.bool, device=seen.device).tril()
-        return seen[:, None]
+from weft.model.rows import Visible
 
 
 def attend(first: Tensor, second: Tensor, visible: Visible) -> Tensor:

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from weft.model.layers import Rows
 from weft.model.row_attention import HAS_TRITON
+from weft.model.rows import Rows, is_word
 from weft.text.subwords import END, PAD
 
 GPU_CHUNK = 8192  # tokens: few and large matrix products
@@ -95,11 +95,6 @@ def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Te
     slope = (precise - normaliser).exp() - torch.where(hit, 1 - smoothing + smoothing / size, smoothing / size)
     sums = torch.cat([(smoothed * real).sum(0), (plain * real).sum(0)])
     return sums, (slope * real).to(logits.dtype)
-
-
-def is_word(ids: Tensor) -> Tensor:
-    """True for words, false for padding and end-of-sentence, which no alignment loss counts."""
-    return (ids != PAD) & (ids != END)
 
 
 def contiguity_loss(attention: Tensor, target: Rows, source: Rows, kernel: int = 2) -> Tensor:

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import EncoderConfig, ModelConfig
-from weft.model.alignment import attention_logits, masked_softmax
-from weft.model.layers import Embedding, EncoderLayer, Rows, Visible
-from weft.model.system import Attention, PairRows, half_precision
+from weft.model.alignment_layers import attention_logits
+from weft.model.layers import Embedding, EncoderLayer
+from weft.model.rows import Attention, PairRows, Rows, Visible, half_precision, masked_softmax
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 
 

@@ -1,74 +1,31 @@
-"""The whole system for one language pair: two translation models, frozen, and the layers on top of them.
-
-Attention is always (batch, target, source) as the corpus has its sides, also that of the backward model, which reads
-the target sentence and predicts the source: ``Attention.forward`` sums to one over source words, ``Attention.backward``
-over target words.
-"""
+"""The whole system for one language pair: two frozen translation models and the layers on top of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from weft.config import AlignmentConfig, Direction, GuidedConfig, Method, ModelConfig, OptimisationConfig
+from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
-from weft.model.alignment import AlignmentLayer, Features, GuidedLayer, frozen_features, masked_softmax, same_sentence
-from weft.model.folder import Content, read_folder, with_weights, write_folder
-from weft.model.layers import Rows
-from weft.model.optimize import Predictor, initial_logits, optimise_attention
+from weft.model.alignment_layers import AlignmentLayer, Features, GuidedLayer, frozen_features
+from weft.model.attention_optimisation import Predictor, initial_logits, optimise_attention
+from weft.model.rows import DIRECTIONS, Attend, Attention, PairRows, half_precision, masked_softmax
+from weft.model.torch_folder import Content, read_folder, with_weights, write_folder
 from weft.model.translation import TranslationModel
-from weft.settings import from_dict, to_dict
 from weft.text.subwords import Subwords
 
 FORMAT = "weft alignment system 1"
-DIRECTIONS: tuple[Direction, Direction] = ("forward", "backward")
 METHODS: tuple[Method, ...] = ("forward-pass", "optimised", "bidirectional", "guided")
 
 
-def half_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """How to compute with finished models: in half precision on a GPU."""
-    return torch.autocast("cuda", torch.bfloat16) if device.type == "cuda" else nullcontext()
-
-
-class PairRows(NamedTuple):
-    """A batch of sentence pairs: the rows that a model reads and those that it predicts."""
-
-    source: Rows
-    target: Rows
-
-    @classmethod
-    def of(cls, source: Tensor, target: Tensor) -> PairRows:
-        """From ids (batch, source) and (batch, target)."""
-        return cls(Rows.of(source), Rows.of(target))
-
-    def seen(self, direction: Direction) -> PairRows:
-        """The same pairs as the model of a direction sees them."""
-        return self if direction == "forward" else PairRows(self.target, self.source)
-
-    def cells(self) -> Tensor:
-        """The cells within sentence pairs. (batch, target, source)"""
-        return same_sentence(self.target, self.source)
-
-
-class Attention(NamedTuple):
-    """Two matrices for a batch, both (batch, target, source)."""
-
-    forward: Tensor
-    backward: Tensor
-
-
-Attend = Callable[[PairRows], Attention]
-"""A way to attend: a method of a system, a scorer, or several of them together."""
-
-
-class OneWay(nn.Module):
+class DirectionModel(nn.Module):
     """A translation model and the layers on top of it."""
 
     def __init__(self, translation: TranslationModel, alignment: AlignmentConfig, guided: GuidedConfig | None) -> None:
@@ -108,7 +65,7 @@ class OneWay(nn.Module):
 class AlignmentSystem:
     """Both directions, ready to align."""
 
-    ways: dict[Direction, OneWay]
+    models: dict[Direction, DirectionModel]
     subwords: Subwords
     alignment: AlignmentConfig
     optimisation: OptimisationConfig  # in one direction
@@ -126,8 +83,8 @@ class AlignmentSystem:
         guided: GuidedConfig | None,
     ) -> AlignmentSystem:
         """New layers on trained translation models."""
-        ways = {direction: OneWay(models[direction], alignment, guided) for direction in DIRECTIONS}
-        return cls(ways, subwords, alignment, optimisation, bidirectional, guided)
+        both = {direction: DirectionModel(models[direction], alignment, guided) for direction in DIRECTIONS}
+        return cls(both, subwords, alignment, optimisation, bidirectional, guided)
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -145,24 +102,41 @@ class AlignmentSystem:
 
     @property
     def device(self) -> torch.device:
-        return self.ways["forward"].translation.table.device
+        return self.models["forward"].translation.table.device
 
     @property
     def width(self) -> int:
         """Of the translation models."""
-        return self.ways["forward"].translation.config.width
+        return self.models["forward"].translation.config.width
+
+    def new_alignment_layers(self, config: AlignmentConfig) -> nn.ModuleList:
+        """Put untrained alignment layers into both directions. Returns them, forward first."""
+        for model in self.models.values():
+            model.alignment = AlignmentLayer(self.width, config)
+        return nn.ModuleList(model.alignment for model in self.models.values())
+
+    def new_guided_layers(self, config: GuidedConfig) -> nn.ModuleList:
+        """Put guided layers that begin as the alignment layers into both directions. Returns them, forward first."""
+        layers = nn.ModuleList()
+        for model in self.models.values():
+            model.guided = GuidedLayer(self.width, config)
+            model.guided.start_from(model.alignment)
+            layers.append(model.guided)
+        return layers
 
     def inference(self) -> AlignmentSystem:
         """Switch dropout off."""
-        for way in self.ways.values():
-            way.eval()
+        for model in self.models.values():
+            model.eval()
         return self
 
     @torch.no_grad()
     def plain_attention(self, pair: PairRows, layer: int) -> Attention:
         """Of the translation models themselves."""
         with half_precision(self.device):
-            forward, backward = (self.ways[way].plain_attention(pair.seen(way), layer) for way in DIRECTIONS)
+            forward, backward = (
+                self.models[direction].plain_attention(pair.seen(direction), layer) for direction in DIRECTIONS
+            )
         return Attention(forward, backward.mT)
 
     @torch.no_grad()
@@ -173,7 +147,7 @@ class AlignmentSystem:
             seen = pair.seen(direction)
             cells = seen.cells()
             with half_precision(self.device):
-                logits, predictor = self.ways[direction].predictor(seen)
+                logits, predictor = self.models[direction].predictor(seen)
                 logits = optimise_attention(logits, cells, predictor, None, optimisation, self.alignment.kernel)
             found.append(masked_softmax(logits, cells, 2))
         return Attention(found[0], found[1].mT)
@@ -184,7 +158,7 @@ class AlignmentSystem:
         cells = pair.cells()
         with half_precision(self.device):
             (forward, reads_source), (backward, reads_target) = (
-                self.ways[way].predictor(pair.seen(way)) for way in DIRECTIONS
+                self.models[direction].predictor(pair.seen(direction)) for direction in DIRECTIONS
             )
             start = initial_logits(forward, backward, cells, optimisation.start)
             logits = optimise_attention(start, cells, reads_source, reads_target, optimisation, self.alignment.kernel)
@@ -200,15 +174,15 @@ class AlignmentSystem:
 
     def guided_logits(self, pair: PairRows) -> tuple[Tensor, Tensor]:
         """Of the guided layers, unmasked, each as its model sees the pair: the second is (batch, source, target)."""
-        seen = {way: pair.seen(way) for way in DIRECTIONS}
-        encoded = {way: self.ways[way].encode(seen[way]) for way in DIRECTIONS}
+        seen = {direction: pair.seen(direction) for direction in DIRECTIONS}
+        encoded = {direction: self.models[direction].encode(seen[direction]) for direction in DIRECTIONS}
         return (
-            self.ways["forward"].guided_logits(seen["forward"], encoded["forward"], read=encoded["backward"]),
-            self.ways["backward"].guided_logits(seen["backward"], encoded["backward"], read=encoded["forward"]),
+            self.models["forward"].guided_logits(seen["forward"], encoded["forward"], read=encoded["backward"]),
+            self.models["backward"].guided_logits(seen["backward"], encoded["backward"], read=encoded["forward"]),
         )
 
     def save(self, folder: Path, training: dict[str, Any]) -> None:
-        shape = self.ways["forward"].translation.config
+        shape = self.models["forward"].translation.config
         config = {
             "model": to_dict(shape),
             "alignment": to_dict(self.alignment),
@@ -219,8 +193,8 @@ class AlignmentSystem:
         }
         weights = {
             f"{direction}.{name}": value
-            for direction, way in self.ways.items()
-            for name, value in way.state_dict().items()
+            for direction, model in self.models.items()
+            for name, value in model.state_dict().items()
         }
         write_folder(folder, FORMAT, Content(config, weights, self.subwords))
 
@@ -238,17 +212,18 @@ class AlignmentSystem:
         )
         guided = from_dict(GuidedConfig, config["guided"], f"{where}: guided") if config["guided"] is not None else None
 
-        def one_way() -> OneWay:
-            return OneWay(TranslationModel(shape, config["vocabulary"]), alignment, guided)
+        def build() -> DirectionModel:
+            return DirectionModel(TranslationModel(shape, config["vocabulary"]), alignment, guided)
 
-        ways: dict[Direction, OneWay] = {}
-        for way in DIRECTIONS:
-            own = {name.removeprefix(f"{way}."): value for name, value in weights.items() if name.startswith(f"{way}.")}
-            ways[way] = with_weights(one_way, own, folder).to(device)
-        return cls(ways, subwords, alignment, optimisation, bidirectional, guided).inference()
+        models: dict[Direction, DirectionModel] = {}
+        for direction in DIRECTIONS:
+            prefix = f"{direction}."
+            own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
+            models[direction] = with_weights(build, own, folder).to(device)
+        return cls(models, subwords, alignment, optimisation, bidirectional, guided).inference()
 
 
 def mean_guided_attention(systems: Sequence[AlignmentSystem], pair: PairRows) -> Attention:
     """What several systems with the same subwords say together."""
     found = [system.guided_attention(pair) for system in systems]
-    return Attention(*(torch.stack(way).mean(0) for way in zip(*found, strict=True)))
+    return Attention(*(torch.stack(direction).mean(0) for direction in zip(*found, strict=True)))

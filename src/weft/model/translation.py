@@ -1,6 +1,6 @@
 """The translation model of the paper: a small Transformer whose three embedding tables are one.
 
-Everything works on rows of ids as ``weft.text.batches`` packs them. A batch of single sentences is the same thing with
+Everything works on rows of ids as ``corpus.packing`` packs them. A batch of single sentences is the same thing with
 one sentence in each row.
 """
 
@@ -11,9 +11,9 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from weft.config import ModelConfig
-from weft.model.layers import DecoderLayer, Embedding, EncoderLayer, Rows, Visible
-from weft.text.pairs import MOST_PIECES
+from weft.config import MOST_PIECES, ModelConfig
+from weft.model.layers import DecoderLayer, Embedding, EncoderLayer
+from weft.model.rows import Rows, Visible
 from weft.text.subwords import END
 
 LONGEST_SENTENCE = MOST_PIECES + 1  # with end-of-sentence

@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from weft.config import TextConfig
-from weft.text.raw_words import Span, raw_word_spans
+
+Span = tuple[int, int]  # start and end of a word: text[start:end]
 
 # White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
@@ -123,3 +125,106 @@ def join_words(words: list[str], tokenisation: str, language: str) -> str:
     if tokenisation != "moses":
         return " ".join(words)
     return str(_moses_detokeniser(language)(words))
+
+
+Text = str | Sequence[str]
+"""A sentence: its text, or its words."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Text and the spans of its words; ``text[start:end]`` of a span is the word, always."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+    @classmethod
+    def from_text(cls, text: str, tokenisation: str, language: str) -> Sentence:
+        """Text whose words are still to be found."""
+        return cls(text, tuple(word_spans(text, tokenisation, language)))
+
+    @classmethod
+    def from_words(cls, words: Sequence[str]) -> Sentence:
+        """Words that are known; the text has a space between them."""
+        spans, start = [], 0
+        for word in words:
+            spans.append((start, start + len(word)))
+            start += len(word) + 1
+        return cls(" ".join(words), tuple(spans))
+
+    @property
+    def words(self) -> list[str]:
+        return [self.text[start:end] for start, end in self.spans]
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.spans)
+
+    def words_in(self, start: int, end: int) -> list[int]:
+        """The numbers of the words that have a character between two offsets."""
+        return [number for number, (first, last) in enumerate(self.spans) if first < end and last > start]
+
+
+def sentence_pair(source: Text, target: Text, config: TextConfig, tokenisation: str) -> tuple[Sentence, Sentence]:
+    """Both sides, their words found where they are not given."""
+    sides = (source, config.source_language), (target, config.target_language)
+    first, second = (
+        Sentence.from_text(text, tokenisation, language) if isinstance(text, str) else Sentence.from_words(text)
+        for text, language in sides
+    )
+    return first, second
+
+
+# -- words of running text, by simple rules ----------------------------------------------------------------------------
+
+_ONE_BY_ONE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # kana and Chinese characters
+_LETTER = rf"[^\W\d_{_ONE_BY_ONE}]"
+_RUN = rf"(?:{_LETTER}|\d|_)+"
+_ELIDING = {"fr", "it", "ca", "oc"}  # languages in which a word loses its end before a vowel
+_WHOLE_THOUGH_ELIDED = r"(?i:aujourd['’]hui|quelqu['’]une?s?|presqu['’]île|prud['’]homm\w+)"
+_APOSTROPHE = {
+    True: rf"{_WHOLE_THOUGH_ELIDED} | {_LETTER}+['’](?={_LETTER})",
+    False: rf"(?<={_LETTER})['’]{_LETTER}+",
+}
+
+
+@functools.cache
+def _tokens(eliding: bool) -> re.Pattern[str]:
+    return re.compile(
+        rf"""
+          (?:https?://|www\.)[^\s<>"“”«»]*[^\s<>"“”«».,;:!?)'’]  # addresses, without the punctuation behind them
+        | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+        | (?:{_LETTER}\.){{2,}}                                   # U.S.
+        | {_APOSTROPHE[eliding]}
+        | \d+(?:[.,:/]\d+)+                                       # 1,250.50 and 12:30 and 1/2
+        | {_RUN}(?:-{_RUN})*
+        | \.{{2,}} | -{{2,}}
+        | \S
+        """,
+        re.VERBOSE,
+    )
+
+
+def raw_word_spans(text: str, language: str) -> list[Span]:
+    """The spans of the words of ``text``."""
+    spans = [match.span() for match in _tokens(language in _ELIDING).finditer(text)]
+    if text.isascii():
+        return spans
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and joined[-1][1] == start and _goes_on(text[start - 1], text[start]):
+            joined[-1] = joined[-1][0], end
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _goes_on(before: str, character: str) -> bool:
+    """Whether a character is still part of the word: accents and vowel signs, and what follows them, parts of emoji."""
+    if _combines(character):
+        return True
+    return before == "\N{ZERO WIDTH JOINER}" or (_combines(before) and character.isalnum())
+
+
+def _combines(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M" or character == "\N{ZERO WIDTH JOINER}"

@@ -1,11 +1,10 @@
 """``python -m weft.train RECIPE``: training where little more than torch, tokenizers and safetensors is installed."""
 
 import sys
-from pathlib import Path
 
 from weft.errors import errors_as_lines
 from weft.progress import say
-from weft.settings import load_recipe
+from weft.recipe import find_recipe, load_recipe
 from weft.train.run import run_recipe
 
 if __name__ == "__main__":
@@ -14,4 +13,4 @@ if __name__ == "__main__":
         say("usage: python -m weft.train RECIPE.toml [training.updates=500 …] [--force]")
         sys.exit(2)
     with errors_as_lines():
-        run_recipe(load_recipe(Path(arguments[0]), arguments[1:]), force="--force" in sys.argv)
+        run_recipe(load_recipe(find_recipe(arguments[0]), arguments[1:]), force="--force" in sys.argv)

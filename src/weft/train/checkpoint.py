@@ -17,8 +17,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from weft.config_io import to_dict
 from weft.errors import WeftError
-from weft.settings import to_dict
 
 _NOT_BINDING = {"checkpoint_every", "log_every", "compile", "precision"}  # may change when a run is taken up again
 

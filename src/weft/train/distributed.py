@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+import weft
 
 
 @dataclass(frozen=True)
@@ -74,3 +78,13 @@ def join_processes() -> Iterator[Process]:
         yield Process(rank, world, device)
     finally:
         dist.destroy_process_group()
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """Versions and hardware, for reports."""
+    return {
+        "weft": weft.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu",
+    }

@@ -22,14 +22,14 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 from torch import Tensor, nn
 
-from weft.align.folder import FAST, FORMAT, GRAPH, WAYS
+from weft.align.model_folder import FAST, FORMAT, GRAPH, WAYS
 from weft.config import AlignerConfig, EncoderConfig
+from weft.config_io import to_dict
 from weft.errors import WeftError
-from weft.model.folder import write_files
 from weft.model.layers import SelfAttention, sinusoid_rates
+from weft.model.rows import PairRows
 from weft.model.scorer import Scorer, SideEncoder, model_config
-from weft.model.system import PairRows
-from weft.settings import to_dict
+from weft.model.torch_folder import write_files
 from weft.text.subwords import PAD, Subwords
 
 _OPSET = 17
@@ -238,7 +238,7 @@ def read_scorer(path: Path, config: AlignerConfig, dropout: float) -> Scorer:
 def save_aligner(
     folder: Path, scorer: Scorer, batches: Iterable[PairRows], subwords: Subwords, threshold: float
 ) -> None:
-    """A model folder that ``weft.align.aligner`` reads; ``batches`` are text to measure the sizes of numbers on."""
+    """A model folder that ``align.onnx_aligner`` reads; ``batches`` are text to measure the sizes of numbers on."""
     graph = scorer_graph(scorer, measured_ranges(scorer, batches))
     config: dict[str, Any] = {"threshold": threshold, "encoders": to_dict(_shape(scorer))}
     if scorer.fast is not None:

@@ -20,13 +20,11 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from weft.model.layers import Rows
-from weft.model.losses import is_word
-from weft.model.system import Attend, Attention, PairRows
+from weft.corpus.packing import PackedRows
+from weft.model.rows import Attend, Attention, PairRows, Rows, is_word
 from weft.progress import Progress
-from weft.text.batches import PackedRows
 from weft.train.distributed import Process
-from weft.train.resident import ResidentRows
+from weft.train.task import ResidentRows
 
 MOST_PIECES = 16_384
 """Of the vocabulary's first and most frequent pieces; the table has a cell for each pair of them."""

@@ -21,14 +21,13 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
+from weft.corpus.packing import RowOrder
 from weft.model.dropout import DropoutKeys
 from weft.progress import Progress
-from weft.text.batches import RowOrder
 from weft.train.checkpoint import Checkpoints
 from weft.train.distributed import Process
 from weft.train.optimisers import make_optimisers
 from weft.train.runlog import RunLog
-from weft.train.schedule import learning_rate
 
 _EAGER_UPDATES = 3  # before a graph is recorded: compilation and lazy initialisation must be over
 
@@ -264,3 +263,12 @@ def _stop_signals() -> Iterator[Callable[[], int]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
+
+
+def learning_rate(fraction: float, update: int, warm_up: int) -> float:
+    """The share of the peak rate: up over ``warm_up`` updates, and straight down to zero at the end of training.
+
+    ``fraction`` is how much of the training is done. The first update, number 0, already moves.
+    """
+    rising = (update + 1) / warm_up if warm_up else 1.0
+    return max(0.0, min(rising, 1.0, 1 - fraction))

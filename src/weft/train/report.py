@@ -11,21 +11,24 @@ from typing import Any
 
 import torch
 
+from weft.align.windowed import WordPair
 from weft.config import Merge, Method
+from weft.config_io import to_dict
+from weft.corpus.packing import PackedRows
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.evaluate import Score, score, signature
-from weft.model.aligner import align
-from weft.model.extraction import best_source_links
-from weft.model.system import AlignmentSystem, Attend
+from weft.links import LinkLine, read_gold
+from weft.model.packed_links import best_source_links
+from weft.model.rows import Attend
+from weft.model.system import AlignmentSystem
+from weft.model.torch_aligner import align
 from weft.recipe import GoldConfig, Recipe
-from weft.settings import to_dict
-from weft.text.batches import PackedRows
-from weft.text.corpus import Corpus
-from weft.text.links import LinkLine, read_gold
-from weft.text.pairs import WordPair
+from weft.scoring import Score, score, signature
+from weft.text.reading import Corpus
 from weft.text.words import split_spaces
-from weft.train.resident import ResidentRows
-from weft.train.runlog import environment, read_metrics
+from weft.train.distributed import environment
+from weft.train.runlog import read_metrics
+from weft.train.task import ResidentRows
 
 RESAMPLES, SEED = 1_000, 1  # of the intervals in reports
 _SAMPLE_ROWS = 64
@@ -101,7 +104,7 @@ def score_stages(system: AlignmentSystem, gold: Gold, sample: PackedRows) -> lis
 
 def score_aligner(folder: Path, gold: Gold, fast: bool = False) -> ReportLine:
     """A small aligner as users have it."""
-    from weft.align.aligner import Aligner
+    from weft.align.onnx_aligner import Aligner
 
     links = [alignment.links for alignment in Aligner(folder, fast=fast).align(gold.pairs)]
     return ReportLine("small aligner, fast" if fast else "small aligner", "mean", score(links, gold.links))
@@ -125,7 +128,7 @@ def best_attention_layer(system: AlignmentSystem, sample: PackedRows) -> int:
         backward = best_source_links(attention.backward.mT, pair.source, pair.target).mT
         return ((forward & backward).sum() / (forward | backward).sum()).item()
 
-    return max(range(system.ways["forward"].translation.config.decoder_layers), key=agreement)
+    return max(range(system.models["forward"].translation.config.decoder_layers), key=agreement)
 
 
 def table(lines: Sequence[ReportLine], gold: Gold) -> str:
@@ -150,14 +153,12 @@ def stage_seconds(recipe: Recipe) -> dict[str, float]:
         "align": [run / "align"],
         "guide": [run / f"guide-{number}" for number in rounds],
         "distil": [run / "distil", run / "fast"],
-        "joint": [run / "joint" / way for way in recipe.directions],
     }
     logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}
     seconds = {stage: [log[-1]["seconds"] for log in own if log] for stage, own in logs.items()}
     manifests = [json.loads(path.read_text(encoding="utf-8")) for path in run.glob("links-*/manifest.json")]
     seconds["links"] = [manifest.get("seconds", 0.0) for manifest in manifests]
-    side_by_side = {"translate", "joint"}
-    return {stage: max(own) if stage in side_by_side else sum(own) for stage, own in seconds.items() if own}
+    return {stage: max(own) if stage == "translate" else sum(own) for stage, own in seconds.items() if own}
 
 
 def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
@@ -181,3 +182,45 @@ def read_report(folder: Path) -> dict[str, Any] | None:
         return json.loads((folder / "report.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
+
+
+def aligner_card(
+    recipe: Recipe, corpus: PreparedCorpus, device: str, scores: Sequence[ReportLine], gold: Gold | None
+) -> str:
+    """README.md of a model folder; its first paragraph is what lists of models show.
+
+    ``scores`` are those of the aligner and of its fast encoders, as far as there are any.
+    """
+    about = recipe.card
+    parts = [f"# {about.languages or 'Small aligner'}", _summary(recipe, scores, gold)]
+    parts.append("Use: `weft align --model FOLDER pairs.tsv`; `--reverse` if the text has the other language first.")
+    parts.append(f"**Data.** {about.data or 'Parallel text of the user.'} {len(corpus):,} sentence pairs were used.")
+    if about.licence:
+        parts.append(f"**Licence of the data.** {about.licence}")
+    minutes = ", ".join(f"{stage} {seconds / 60:.1f}" for stage, seconds in stage_seconds(recipe).items())
+    parts.append(f"**Training.** No hand-aligned text, no other aligner. Minutes of training on {device}: {minutes}.")
+    if scores and gold is not None:
+        quality = [
+            f"{'With `--fast`: ' if number else '**Quality.** '}{_score(line)}" for number, line in enumerate(scores)
+        ]
+        parts += [*quality, f"`{signature(len(gold.links), gold.base, RESAMPLES, SEED)}`"]
+    if about.limits:
+        parts.append(f"**Limits.** {about.limits}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _summary(recipe: Recipe, scores: Sequence[ReportLine], gold: Gold | None) -> str:
+    languages = recipe.card.languages or "Sentence pairs"
+    if not scores or gold is None:
+        return f"{languages}, word by word."
+    where = recipe.card.gold or f"{len(gold.links)} sentences"
+    return f"{languages}, word by word: AER {100 * scores[0].score.aer:.1f} on {where}."
+
+
+def _score(line: ReportLine) -> str:
+    one = line.score
+    low, high = one.interval(RESAMPLES, SEED)
+    return (
+        f"AER {100 * one.aer:.2f} (95 % interval {100 * low:.2f} to {100 * high:.2f}), precision "
+        f"{100 * one.precision:.1f}, recall {100 * one.recall:.1f}, {one.links:,} links."
+    )

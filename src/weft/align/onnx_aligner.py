@@ -1,0 +1,138 @@
+"""The small aligner: a stream of sentence pairs in, the same number of alignments out, in order. No torch.
+
+Its graph gives, for a batch of sentence pairs, how much attention each piece pays to those of the other side, in both
+directions; links are where the mean of both is high.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+from weft.align.attention_to_links import BatchAttention
+from weft.align.graph import part_for
+from weft.align.model_folder import FAST, GRAPH, WAYS, find_model, read_aligner
+from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
+from weft.config import Merge
+from weft.errors import WeftError
+from weft.text.subwords import END, PAD
+from weft.workers import processes
+
+_AHEAD = 8_192  # pairs that are read ahead and sorted by shape
+_BATCH_TOKENS = 2_048
+_STEP = 8  # sentences are filled up to a multiple of this
+
+
+class Aligner(WindowedAligner):
+    """A loaded small aligner."""
+
+    def __init__(
+        self,
+        folder: Path,
+        threads: int = 0,
+        raw: bool = False,
+        merge: Merge = "mean",
+        threshold: float | None = None,
+        fast: bool = False,
+    ) -> None:
+        """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet.
+
+        ``merge`` and ``threshold`` say how links are made of the attention of both directions. ``fast``: with the
+        narrow encoders.
+        """
+        config, subwords = read_aligner(folder, fast)
+        super().__init__(subwords, merge, config.threshold if threshold is None else threshold, raw, _AHEAD)
+        # One session per thread, one batch per thread: faster than sharing a session or splitting a batch.
+        self._workers = ThreadPoolExecutor(threads or processes())
+        self._file = folder / GRAPH
+        self._graph = part_for(self._file, [f"{FAST if fast else ''}{way}" for way in WAYS])
+        self._ready = [self._open_session()]  # for the thread that comes first
+        self._own = threading.local()
+
+    def _open_session(self) -> onnxruntime.InferenceSession:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        try:
+            return onnxruntime.InferenceSession(self._graph, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # the library has its own kinds for every failure
+            problem = str(error).splitlines()[0]
+            raise WeftError(f"{self._file}: not the graph of this model: {problem}") from None
+
+    def _session(self) -> onnxruntime.InferenceSession:
+        """Return the calling thread's session, opened on first use."""
+        if not hasattr(self._own, "session"):
+            try:
+                self._own.session = self._ready.pop()
+            except IndexError:
+                self._own.session = self._open_session()
+        return self._own.session
+
+    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+        for aligned in self._workers.map(self._align_batch, _batches(encoded)):
+            yield from aligned
+
+    def _align_batch(self, batch: list[EncodedPair]) -> list[Aligned]:
+        source_length, target_length = _shape(batch[0])
+        ids = {
+            "source": _rows([pair.source.ids for pair in batch], source_length),
+            "target": _rows([pair.target.ids for pair in batch], target_length),
+        }
+        forward, backward = (np.asarray(way) for way in self._session().run(None, ids))
+        attention = BatchAttention.of(
+            forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
+        )
+        links, scores = attention.links(self.merge, self.threshold), attention.scores()
+        return [Aligned(*found) for found in zip(batch, links, scores, strict=True)]
+
+
+def load(
+    model: str,
+    threads: int = 0,
+    raw: bool = False,
+    merge: Merge = "mean",
+    threshold: float | None = None,
+    fast: bool = False,
+) -> Aligner:
+    """A shipped aligner by its name, such as de-en, or one in a model folder.
+
+    ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
+    between spaces. ``merge``: how links are made of both directions, or which of them is used alone. ``threshold``: the
+    probability that links need when merged by their mean; the default is the model's own. ``fast``: with the narrow
+    encoders, where the model has them; less accurate.
+    """
+    return Aligner(find_model(model), threads, raw, merge, threshold, fast)
+
+
+def _shape(pair: EncodedPair) -> tuple[int, int]:
+    """The room that a pair gets on both sides, end-of-sentence included; it depends on nothing but the pair.
+
+    Pairs share a batch only if they have the same shape, so a pair is always computed in the same way.
+    """
+    source, target = (-(-(len(side.ids) + 1) // _STEP) * _STEP for side in (pair.source, pair.target))
+    return source, target
+
+
+def _batches(encoded: Iterable[EncodedPair]) -> Iterator[list[EncodedPair]]:
+    """Pairs of one shape, as many as the budget of tokens allows."""
+    by_shape: dict[tuple[int, int], list[EncodedPair]] = defaultdict(list)
+    for pair in encoded:
+        by_shape[_shape(pair)].append(pair)
+    for shape, pairs in by_shape.items():
+        size = max(1, _BATCH_TOKENS // max(shape))
+        for first in range(0, len(pairs), size):
+            yield pairs[first : first + size]
+
+
+def _rows(sentences: list[list[int]], length: int) -> np.ndarray:
+    """(batch, length) ids, each sentence with its end."""
+    rows = np.full((len(sentences), length), PAD, np.int64)
+    for row, ids in enumerate(sentences):
+        rows[row, : len(ids)] = ids
+        rows[row, len(ids)] = END
+    return rows

@@ -1,0 +1,39 @@
+"""``weft models``: the aligners that come with weft."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import tyro
+
+from weft.align.model_folder import card, find_model, shipped_models
+from weft.progress import say
+
+
+def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
+    """List the aligners that come with weft, or show the card of one.
+
+    Args:
+        name: One of them, or a model folder.
+    """
+    show_card(name) if name else list_models()
+
+
+def list_models() -> None:
+    """A line for each shipped model: its name, its size and what its card says first."""
+    models = shipped_models()
+    if not models:
+        say("no aligner comes with this version; docs/training.md tells how to train one")
+    for name, folder in models.items():
+        size = sum(path.stat().st_size for path in folder.iterdir())
+        print(f"{name}  {size / 1e6:4.1f} MB  {_first_paragraph(card(folder))}")
+
+
+def show_card(name: str) -> None:
+    """The whole card of a shipped model or of a model folder."""
+    print(card(find_model(name)).rstrip())
+
+
+def _first_paragraph(text: str) -> str:
+    paragraphs = (paragraph for paragraph in text.split("\n\n") if not paragraph.startswith("#"))
+    return " ".join(next(paragraphs, "").split())

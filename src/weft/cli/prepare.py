@@ -1,0 +1,37 @@
+"""``weft prepare``: parallel text in, a folder of ids out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from weft.config import PrepareConfig
+from weft.progress import say
+
+
+def prepare(
+    files: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[FILE …]")] = (),
+    /,
+    *,
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
+    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    config: Annotated[PrepareConfig, tyro.conf.OmitArgPrefixes] = PrepareConfig(),  # noqa: B008
+    force: bool = False,
+) -> None:
+    """Turn parallel text into a folder of memory-mapped ids that training opens at once.
+
+    Args:
+        files: TSV, `source ||| target`, .jsonl or .parquet; plain, .gz, .xz or .zst; - is stdin.
+        output: Folder to make.
+        source: Source sides of text in two files.
+        target: Target sides, as many files as source sides.
+        config: Options, recorded in the folder.
+        force: Overwrite the folder if it exists.
+    """
+    from weft.corpus.build import prepare, report
+    from weft.text.reading import Corpus
+
+    say(report(prepare(Corpus(files, source, target), config, output, force)))

@@ -1,0 +1,173 @@
+"""``weft show``: the links of chosen sentence pairs as matrices, in the terminal or in a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import tyro
+
+from weft.align.model_folder import find_model, is_small_aligner
+from weft.align.pictures import Panel, Picture, draw, terminal_grid
+from weft.align.windowed import WordPair
+from weft.errors import WeftError
+from weft.links import LinkLine, read_gold, read_links
+from weft.text.reading import read_text
+from weft.text.words import split_spaces
+
+if TYPE_CHECKING:
+    from weft.model.system import AlignmentSystem
+
+
+def show(
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")],
+    links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[LINKS …]")] = (),
+    /,
+    *,
+    model: str | None = None,
+    line: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N …")] = (1,),
+    gold: str | None = None,
+    gold_base: Literal[0, 1] = 1,
+    new: bool = False,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+) -> None:
+    """Show the links of a sentence pair as a matrix, in the terminal or as a picture.
+
+    Args:
+        source: The source sentences, one a line.
+        target: The target sentences.
+        links: Links counted from zero, such as 0-0 1-2; each file becomes a panel.
+        model: A name that `weft models` lists, or a model folder: show what it makes of the sentences, too.
+        line: Lines to show, counted from one.
+        gold: Gold links, shown as frames; `3-4` sure and `3p4` possible, or in the format of NAACL 2003.
+        gold_base: The number of the first word in the gold file.
+        new: Set off the links of the last file that no other file has (needs three files or more).
+        output: Draw a picture of one line instead; its ending says which format (.svg, .png, .pdf).
+    """
+    show_files(source, target, links, model, line, gold, gold_base, new, output)
+
+
+def show_files(
+    source: str,
+    target: str,
+    links: Sequence[str],
+    model: str | None,
+    lines: Sequence[int],
+    gold: str | None,
+    gold_base: int,
+    new: bool,
+    output: Path | None,
+) -> None:
+    """Print the sentence pairs of some lines, counted from one, or draw the only one into ``output``."""
+    if not links and model is None:
+        raise WeftError("nothing to show: give files of links, or a trained aligner with --model")
+    if new and len(links) < 3:
+        raise WeftError("--new marks the links that only the last file has: give three files of links or more")
+    if output is not None and len(lines) != 1:
+        raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
+    pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
+    if model is not None:
+        pictures = _with_model(find_model(model), pictures)
+    if output is not None:
+        draw(pictures[0], output)
+    else:
+        grids = [f"line {number}\n\n{terminal_grid(picture)}" for number, picture in zip(lines, pictures, strict=True)]
+        print("\n\n".join(grids))
+
+
+def _with_model(model: Path, pictures: list[Picture]) -> list[Picture]:
+    """The same pictures, with what a trained aligner makes of the sentence pairs in front."""
+    if not is_small_aligner(model):
+        return with_system(model, pictures)
+    from weft.align.onnx_aligner import Aligner
+
+    found = Aligner(model).align((picture.source, picture.target) for picture in pictures)
+    return [
+        dataclasses.replace(picture, panels=(Panel(model.name, alignment.links), *picture.panels))
+        for picture, alignment in zip(pictures, found, strict=True)
+    ]
+
+
+def _read_pictures(
+    source: str,
+    target: str,
+    links: Sequence[str],
+    lines: Sequence[int],
+    gold: str | None,
+    gold_base: int,
+    new: bool,
+) -> list[Picture]:
+    sources, targets = list(read_text(source)), list(read_text(target))
+    systems = [read_links(name) for name in links]
+    golds = read_gold(gold, gold_base) if gold is not None else None
+    lengths = {target: len(targets)} | {name: len(system) for name, system in zip(links, systems, strict=True)}
+    if gold is not None and golds is not None:
+        lengths[gold] = len(golds)
+    for name, length in lengths.items():
+        if length != len(sources):
+            raise WeftError(f"{name} has {length:,} sentences but {source} has {len(sources):,}; is one of other text?")
+    titles = [Path(name).name for name in links]
+    if len(set(titles)) < len(titles):
+        titles = list(links)
+    pictures = []
+    for number in lines:
+        if not 1 <= number <= len(sources):
+            raise WeftError(f"--line {number}: {source} has {len(sources):,} lines, counted from one")
+        pair = split_spaces(sources[number - 1]), split_spaces(targets[number - 1])
+        found = [system[number - 1] for system in systems]
+        known = golds[number - 1] if golds is not None else None
+        for line in [*found, known]:
+            if line is not None:
+                line.check(len(pair[0]), len(pair[1]))
+        pictures.append(Picture(*pair, _panels(titles, found, new), known))
+    return pictures
+
+
+def _panels(titles: Sequence[str], found: Sequence[LinkLine], new: bool) -> tuple[Panel, ...]:
+    panels = [Panel(title, line.possible) for title, line in zip(titles, found, strict=True)]
+    if new:
+        *others, last = panels
+        panels = [*others, Panel(last.title, last.links, new=last.links.difference(*(panel.links for panel in others)))]
+    return tuple(panels)
+
+
+def with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
+    """Pictures of sentence pairs, with what a trained system makes of them in front."""
+    import torch
+
+    from weft.model.system import AlignmentSystem
+
+    system = AlignmentSystem.load(model, torch.device("cpu"))
+    return [
+        dataclasses.replace(picture, panels=system_panels(system, (picture.source, picture.target)) + picture.panels)
+        for picture in pictures
+    ]
+
+
+def system_panels(system: AlignmentSystem, pair: WordPair) -> tuple[Panel, ...]:
+    """Both directions optimised on their own, both at once, and the guided layers if there are any.
+
+    In the panel of both at once, links that neither direction has found alone stand out.
+    """
+    from weft.model.torch_aligner import align, word_attention
+
+    forward, backward = word_attention(system, pair, system.attend("optimised"))
+    ways = align(system, [pair], system.attend("optimised"), ("forward", "backward"))
+    panels = [
+        Panel("forward, optimised", ways["forward"][0], forward),
+        Panel("backward, optimised", ways["backward"][0], backward),
+    ]
+    attend = system.attend("bidirectional")
+    links = align(system, [pair], attend, ("best-cells",))["best-cells"][0]
+    forward, backward = word_attention(system, pair, attend)
+    new = links - ways["forward"][0] - ways["backward"][0]
+    panels.append(Panel("bidirectional", links, forward * backward, new))
+    if system.guided is not None:
+        attend = system.attend("guided")
+        links = align(system, [pair], attend, ("mean",), system.guided.threshold)["mean"][0]
+        forward, backward = word_attention(system, pair, attend)
+        panels.append(Panel("guided", links, (forward + backward) / 2))
+    return tuple(panels)

@@ -1,0 +1,55 @@
+"""``weft train``: all stages of a recipe, or of a recipe that weft chooses for a text."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+from weft.cli.options import choice
+from weft.errors import WeftError
+from weft.progress import say
+from weft.recipe import Stage
+
+
+def train(
+    what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RECIPE | TEXT … [SETTING=VALUE …]")],
+    /,
+    *,
+    until: Annotated[Stage | None, choice("STAGE", "the recipe's last")] = None,
+    plan: bool = False,
+    force: bool = False,
+) -> None:
+    """Train an aligner on parallel text (`weft train corpus.de corpus.en`) or by a recipe; goes on where it stopped.
+
+    Args:
+        what: Parallel text in one file or two, or a recipe: a TOML file (docs/training.md lists what it may say) or one
+            that comes with weft: de-en, en-fr, ro-en, and the same with -paper; then settings that replace what weft
+            chooses or the recipe says, such as run=mine training.updates=500. The aligner will be in RUN/aligner. Under
+            torchrun: `torchrun … -m weft train RECIPE`.
+        until: Stop after this stage: translate, align, guide, distil.
+        plan: Only say what would be done: the stages and how far they are; with text also how long it would take.
+        force: Forget checkpoints and start again.
+    """
+    from weft.recipe import find_recipe, load_recipe
+
+    settings = [part for part in what if "=" in part]
+    files = [part for part in what if "=" not in part]
+    if files and (path := find_recipe(files[0])).suffix == ".toml":
+        if len(files) > 1:
+            raise WeftError(f"{files[1]}: expected a setting such as training.updates=500 behind the recipe")
+        recipe = load_recipe(path, settings)
+    else:
+        from weft.train.auto_recipe import own_recipe
+
+        recipe = own_recipe(files, settings)
+    from weft.train.run import overview, run_recipe
+
+    if plan:
+        say(overview(recipe, Path(recipe.run)))
+        return
+    for name, folder in run_recipe(recipe.until(until), force).items():
+        if os.environ.get("RANK", "0") == "0":
+            say(f"{name}: {folder}")

@@ -1,0 +1,99 @@
+"""Configs from plain data and back: TOML recipes and the command line come in, JSON goes out.
+
+What is written into prepared folders, checkpoints and models is ``to_dict`` of the config classes, so that a setting
+that has an effect is always recorded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from weft.errors import WeftError
+
+Config = TypeVar("Config")
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A config as the plain data that JSON gives back, so that recorded and present settings can be compared."""
+    return json.loads(json.dumps(dataclasses.asdict(config)))
+
+
+def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Config | None = None) -> Config:
+    """Build a config from plain data; unknown names and wrong types are errors that say ``where``.
+
+    Fields that ``values`` lacks are taken from ``base``, or from the defaults of ``kind`` where there is none.
+    """
+    hints = typing.get_type_hints(kind)
+    unknown = sorted(set(values) - set(hints))
+    if unknown:
+        raise WeftError(f"{where}: unknown setting '{unknown[0]}'; known ones are {', '.join(hints)}")
+    defaults = {one.name: one.default_factory for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    arguments = {}
+    for name, value in values.items():
+        default = getattr(base, name) if base is not None else None
+        if default is None and dataclasses.is_dataclass(hints[name]):
+            default = defaults[name]()  # pyrefly: ignore
+        arguments[name] = _convert(hints[name], value, f"{where}: {name}", default)
+    try:
+        return dataclasses.replace(base, **arguments) if base is not None else kind(**arguments)  # type: ignore[type-var]
+    except WeftError as error:  # a value that makes no sense
+        raise WeftError(f"{where}: {error}") from None
+    except TypeError as error:  # a field without a default is missing
+        raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
+
+
+def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
+    """``value`` as the type ``hint``; what a table does not say is taken from ``default``."""
+    if dataclasses.is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise WeftError(f"{where} must be a table of settings, not {value!r}")
+        return from_dict(typing.cast(type, hint), value, where, base=default)
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        if value not in typing.get_args(hint):
+            raise WeftError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}, not {value!r}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise WeftError(f"{where} must be a list, not {value!r}")
+        return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise WeftError(f"{where} must be of type {hint.__name__}, not {value!r}")
+    return value
+
+
+def read_toml(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """What a file says, with ``overrides`` such as ``training.updates=500`` put over it."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise WeftError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise WeftError(f"{path}: not a valid TOML file: {error}") from None
+    for override in overrides:
+        override_setting(values, override)
+    return values
+
+
+def override_setting(values: dict[str, Any], override: str) -> None:
+    name, equals, text = override.partition("=")
+    if not equals:
+        raise WeftError(f"{override}: expected a setting such as training.updates=500")
+    try:
+        value = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = text  # a string needs no quotes on the command line
+    *tables, last = name.split(".")
+    for table in tables:
+        values = values.setdefault(table, {})
+        if not isinstance(values, dict):
+            raise WeftError(f"{override}: {table} is no table of settings")
+    values[last] = value

@@ -1,0 +1,132 @@
+"""Links between the pieces of a prepared corpus: made by one stage for millions of pairs, learned by the next.
+
+A folder, like a prepared corpus:
+
+manifest.json   counts, and the checksum of the corpus; written last, so a folder that has one is complete
+cells           (links, 2): the source piece and the target piece, each counted from zero in its sentence
+offsets         where each pair's links begin in cells (pairs + 1 numbers)
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from weft.corpus.packing import PackedRows
+from weft.corpus.prepared import PreparedCorpus, Side
+from weft.errors import WeftError
+from weft.links import read_links
+
+FORMAT = "weft piece links 1"
+
+
+@dataclass(frozen=True)
+class PieceLinks:
+    """The links of all pairs of a corpus."""
+
+    cells: np.ndarray  # (links, 2) source piece, target piece
+    offsets: np.ndarray  # (pairs + 1,)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, pair: int) -> np.ndarray:
+        return self.cells[self.offsets[pair] : self.offsets[pair + 1]]
+
+
+def gather_links(packed: PackedRows, pairs: int, row: np.ndarray, source: np.ndarray, target: np.ndarray) -> PieceLinks:
+    """From links in rows, (links,) each, to the links of the ``pairs`` pairs of a corpus."""
+    length = packed.target.shape[1]
+    begins = packed.row_of_pair * length + packed.starts[:, 1]  # rising: pairs are in the order of rows and places
+    place = np.searchsorted(begins, row * length + target, side="right") - 1
+    pair = packed.pairs[place]
+    order = np.lexsort((source, target, pair))
+    cells = np.stack([source, target], axis=1) - packed.starts[place]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=pairs))])
+    return PieceLinks(cells[order].astype(np.uint16), offsets)
+
+
+def spread_links(links: PieceLinks, packed: PackedRows) -> np.ndarray:
+    """From the links of a corpus to those of its rows, as numbers of cells ``target·source_length + source``.
+
+    (rows, most links of a row); rows with fewer links are filled with the number of cells of a row.
+    """
+    counts = np.diff(links.offsets)[packed.pairs]
+    owner = np.repeat(np.arange(len(packed.pairs)), counts)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    cells = links.cells[links.offsets[:-1][packed.pairs][owner] + within].astype(np.int64) + packed.starts[owner]
+    row = packed.row_of_pair[owner]  # rising
+    in_row = np.bincount(row, minlength=len(packed))
+    column = np.arange(len(row)) - np.repeat(np.cumsum(in_row) - in_row, in_row)
+    width = packed.source.shape[1]
+    spread = np.full((len(packed), max(1, in_row.max())), width * packed.target.shape[1], np.int32)
+    spread[row, column] = cells[:, 1] * width + cells[:, 0]
+    return spread
+
+
+def save_links(
+    folder: Path, links: PieceLinks, corpus: PreparedCorpus, made: dict[str, Any], seconds: float = 0.0
+) -> None:
+    """Write the folder; ``made`` says how the links came about, ``seconds`` how long it took."""
+    staging = folder.with_name(f"{folder.name}.partial")
+    try:
+        shutil.rmtree(staging, ignore_errors=True)
+        staging.mkdir(parents=True)
+        links.cells.astype("<u2").tofile(staging / "cells")
+        links.offsets.astype("<i8").tofile(staging / "offsets")
+        manifest = {"format": FORMAT, "corpus": corpus.checksum, "pairs": len(links), "links": len(links.cells)}
+        described = manifest | {"made": made, "seconds": seconds}
+        (staging / "manifest.json").write_text(json.dumps(described, indent=2) + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        staging.rename(folder)
+    except OSError as error:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise WeftError(f"{folder}: cannot be written: {error}") from None
+
+
+def open_links(folder: Path, corpus: PreparedCorpus, made: dict[str, Any]) -> PieceLinks | None:
+    """The links of a folder, if there are any and they were ``made`` for this corpus in this way."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise WeftError(f"{folder / 'manifest.json'}: damaged; remove the folder to make the links again") from None
+    if manifest.get("format") != FORMAT or manifest["corpus"] != corpus.checksum or manifest["made"] != made:
+        raise WeftError(f"{folder}: links made in another way or of another corpus; remove the folder, or use --force")
+    cells = np.fromfile(folder / "cells", "<u2").reshape(-1, 2)
+    offsets = np.fromfile(folder / "offsets", "<i8")
+    if len(cells) != manifest["links"] or len(offsets) != manifest["pairs"] + 1:
+        raise WeftError(f"{folder}: not as it was written; remove the folder to make the links again")
+    return PieceLinks(cells, offsets)
+
+
+def links_from_file(name: str, corpus: PreparedCorpus) -> PieceLinks:
+    """Any aligner's links between words: every piece of a word gets the links of the word.
+
+    The file has a line for each pair of the prepared corpus, in its order.
+    """
+    lines = read_links(name)
+    if len(lines) != len(corpus):
+        raise WeftError(f"{name} has {len(lines):,} lines of links, but the prepared corpus has {len(corpus):,} pairs")
+    cells: list[tuple[int, int]] = []
+    offsets = [0]
+    for pair, line in enumerate(lines):
+        source, target = (_pieces_of_words(side, pair, corpus) for side in (corpus.source, corpus.target))
+        line.check(len(source), len(target))
+        cells += [(first, second) for i, j in sorted(line.possible) for first in source[i] for second in target[j]]
+        offsets.append(len(cells))
+    return PieceLinks(np.array(cells, np.uint16).reshape(-1, 2), np.array(offsets))
+
+
+def _pieces_of_words(side: Side, pair: int, corpus: PreparedCorpus) -> list[range]:
+    """Which pieces of a sentence belong to its words."""
+    ids = side[pair]
+    begins = [*np.flatnonzero(corpus.subwords.starts_word[ids]).tolist(), len(ids)]
+    return [range(first, last) for first, last in itertools.pairwise(begins)]

@@ -1,0 +1,118 @@
+"""From sentence pairs as words to links between words, with torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from weft.align.attention_to_links import BatchAttention
+from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, WordPair, encode_pairs
+from weft.config import Merge
+from weft.links import Links
+from weft.model.rows import Attend, PairRows
+from weft.model.system import AlignmentSystem
+from weft.text.subwords import END, PAD, Pieces, Subwords
+
+_AHEAD = 2_000  # pairs that are read ahead and sorted by length
+_BATCH_TOKENS = 8_000
+
+
+class TorchAligner(WindowedAligner):
+    """Alignments for a stream of pairs by whatever attends in torch: a method of a system, or a scorer on a GPU."""
+
+    def __init__(
+        self,
+        attend: Attend,
+        subwords: Subwords,
+        device: torch.device,
+        merge: Merge,
+        threshold: float,
+        raw: bool = False,
+        batch_tokens: int = _BATCH_TOKENS,
+    ) -> None:
+        super().__init__(subwords, merge, threshold, raw, _AHEAD)
+        self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
+
+    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+        for batch in _batches(encoded, self._batch_tokens):
+            attention = _attention(self._attend, batch, self._device)
+            links, scores = attention.links(self.merge, self.threshold), attention.scores()
+            yield from (Aligned(*found) for found in zip(batch, links, scores, strict=True))
+
+
+def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:
+    """What is attended to in a batch."""
+    forward, backward = (way.float().cpu().numpy() for way in attend(_rows(batch, device)))
+    return BatchAttention.of(
+        forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
+    )
+
+
+def align(
+    system: AlignmentSystem,
+    pairs: Sequence[WordPair],
+    attend: Attend,
+    merges: Sequence[Merge],
+    threshold: float = 0.0,
+    batch_tokens: int = _BATCH_TOKENS,
+) -> dict[Merge, list[Links]]:
+    """The links of all pairs, merged in each of the ways asked for; ``attend`` is a method of the system.
+
+    ``threshold`` is for cells with a high mean.
+    """
+    found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
+    for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
+        attention = _attention(attend, batch, system.device)
+        for merge in merges:
+            for encoded, links in zip(batch, attention.links(merge, threshold), strict=True):
+                found[merge][encoded.number] = frozenset(links)
+    return found
+
+
+def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
+    """Pairs of similar length, as many as the budget allows for the longer side."""
+
+    def length(one: EncodedPair) -> int:
+        return max(len(one.source.ids), len(one.target.ids)) + 1
+
+    batch: list[EncodedPair] = []
+    for one in sorted(encoded, key=length):
+        if batch and (len(batch) + 1) * length(one) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
+
+
+def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
+    """One pair a row."""
+    sides = []
+    for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
+        ids = np.full((len(batch), max(map(len, sentences)) + 1), PAD, np.int32)
+        for row, sentence in enumerate(sentences):
+            ids[row, : len(sentence) + 1] = [*sentence, END]
+        sides.append(torch.from_numpy(ids).to(device))
+    return PairRows.of(*sides)
+
+
+def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> tuple[np.ndarray, np.ndarray]:
+    """The attention between the words of a pair, forward and backward, each (target words, source words).
+
+    A word attends to another as its pieces do on average, and to all pieces of the other together.
+    """
+    (encoded,) = encode_pairs([pair], system.subwords)
+    attention = attend(_rows([encoded], system.device))
+    source, target = (_membership(side) for side in (encoded.source, encoded.target))  # (words, pieces)
+    forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
+    return (
+        target / target.sum(1, keepdims=True) @ forward @ source.T,
+        target @ backward @ (source / source.sum(1, keepdims=True)).T,
+    )
+
+
+def _membership(pieces: Pieces) -> np.ndarray:
+    """1 where a piece belongs to a word. (words, pieces)"""
+    return np.equal.outer(np.arange(pieces.words[-1] + 1), np.array(pieces.words)).astype(float)

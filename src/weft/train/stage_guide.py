@@ -1,0 +1,103 @@
+"""The stage that trains the guided layers of both directions on links of the training corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from weft.config import GuidedConfig
+from weft.corpus.packing import PackedRows
+from weft.corpus.piece_links import PieceLinks, spread_links
+from weft.model.losses import guided_loss
+from weft.model.rows import DIRECTIONS, is_word, masked_softmax
+from weft.model.system import AlignmentSystem
+from weft.train.checkpoint import binding_settings
+from weft.train.distributed import Process
+from weft.train.task import ResidentRows, precision, train_stage
+
+
+class RowLinks:
+    """The links of packed rows, on the device."""
+
+    def __init__(self, links: PieceLinks, rows: PackedRows, device: torch.device) -> None:
+        self._numbers = torch.from_numpy(spread_links(links, rows)).to(device)  # (rows, most links) numbers of cells
+        self._shape = rows.target.shape[1], rows.source.shape[1]
+
+    def mask(self, rows: Tensor) -> Tensor:
+        """True where some rows have links. (batch, target, source)"""
+        numbers = self._numbers[rows].long()
+        target, source = self._shape
+        marks = torch.zeros(len(numbers), target * source + 1, dtype=torch.bool, device=numbers.device)
+        return marks.scatter(1, numbers, True)[:, :-1].view(-1, target, source)
+
+
+class GuidedTask:
+    """Put attention where the links are, knowing the whole target sentence: the paper's L_a in both directions."""
+
+    figures = ("forward_loss", "backward_loss", "agreement")
+
+    def __init__(
+        self,
+        system: AlignmentSystem,
+        layers: nn.ModuleList,
+        rows: PackedRows,
+        links: PieceLinks,
+        config: GuidedConfig,
+        device: torch.device,
+    ) -> None:
+        self.system = system
+        self.module = layers.to(device).train()
+        self._rows = ResidentRows(rows, device)
+        self._links = RowLinks(links, rows, device)
+        self._precision = precision(config.training, device)
+
+    def begin(self, fraction: float) -> None:
+        """Nothing changes while training goes on."""
+
+    def sums(self, rows: Tensor) -> Tensor:
+        pair = self._rows.pair(rows)
+        links = self._links.mask(rows)
+        with self._precision:
+            guided = self.system.guided_logits(pair)
+        losses, attention = [], []
+        for direction, logits in zip(DIRECTIONS, guided, strict=True):
+            seen = pair.seen(direction)
+            cells = seen.cells()
+            wanted = links if direction == "forward" else links.mT
+            losses.append(guided_loss(logits, cells, wanted, seen.target, seen.source))
+            attention.append(masked_softmax(logits, cells, 2))
+        words = [is_word(side.ids) for side in (pair.target, pair.source)]
+        counts = [side.sum() for side in words]
+        total = counts[0] + counts[1]
+        agreed = (attention[0] * attention[1].mT * (words[0][:, :, None] & words[1][:, None])).sum()
+        figures = [losses[0] / counts[0], losses[1] / counts[1], agreed / torch.minimum(*counts)]
+        return torch.stack([losses[0] + losses[1], total.float(), *(figure * total for figure in figures)])
+
+    def watch(self, report: dict[str, float], fraction: float) -> None:
+        """Losses say it all."""
+
+
+def train_guided(
+    system: AlignmentSystem,
+    config: GuidedConfig,
+    packed: PackedRows,
+    links: PieceLinks,
+    folder: Path,
+    origin: str,
+    process: Process,
+) -> Path:
+    """Give a system trained guided layers; ``origin`` identifies models and links below them. The file they are in."""
+    torch.manual_seed(config.training.seed)
+    layers = system.new_guided_layers(config)
+    return train_stage(
+        "guided layers",
+        layers,
+        lambda: packed,
+        lambda rows: GuidedTask(system, layers, rows, links, config, process.device),
+        config.training,
+        folder,
+        {"origin": origin, **binding_settings(guided=config)},
+        process,
+    )

@@ -1,0 +1,89 @@
+"""Links of a corpus: from rows to pairs and back, from files of any aligner, and damage."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.corpus.packing import pack
+from weft.corpus.piece_links import PieceLinks, gather_links, links_from_file, open_links, save_links, spread_links
+from weft.corpus.prepared import PreparedCorpus
+from weft.errors import WeftError
+
+
+def random_links(corpus: PreparedCorpus, seed: int) -> PieceLinks:
+    """Up to four links for each pair, in the order in which links are kept."""
+    random = np.random.default_rng(seed)
+    cells, counts = [], []
+    for source, target in zip(corpus.source.lengths, corpus.target.lengths, strict=True):
+        chosen = {(random.integers(target), random.integers(source)) for _ in range(random.integers(5))}
+        cells += [(s, t) for t, s in sorted(chosen)]
+        counts.append(len(chosen))
+    return PieceLinks(np.array(cells, np.uint16), np.concatenate([[0], np.cumsum(counts)]))
+
+
+def test_links_go_into_rows_and_come_back(corpus: PreparedCorpus) -> None:
+    links = random_links(corpus, 1)
+    packed = pack(corpus.source, corpus.target, 64)
+    spread = spread_links(links, packed)
+    cells = packed.source.shape[1] * packed.target.shape[1]
+    row, column = np.nonzero(spread < cells)
+    target, source = np.divmod(spread[row, column], packed.source.shape[1])
+    again = gather_links(packed, len(corpus), row, source, target)
+    assert (again.offsets == links.offsets).all() and (again.cells == links.cells).all()
+
+
+def test_links_in_rows_join_the_pieces_that_they_join_in_pairs(corpus: PreparedCorpus) -> None:
+    links = random_links(corpus, 2)
+    packed = pack(corpus.source, corpus.target, 64, most=100)
+    assert len(packed.pairs) == 100
+    spread = spread_links(links, packed)
+    for place in (0, 17, 99):
+        pair, row, start = packed.pairs[place], packed.row_of_pair[place], packed.starts[place]
+        for source, target in links[pair].astype(int):
+            assert packed.source[row, start[0] + source] == corpus.source[pair][source]
+            assert packed.target[row, start[1] + target] == corpus.target[pair][target]
+            number = (start[1] + target) * packed.source.shape[1] + start[0] + source
+            assert number in spread[row]
+
+
+def test_every_piece_of_a_word_gets_its_links(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    words = [
+        corpus.subwords.starts_word[side[0]].cumsum() - 1 for side in (corpus.source, corpus.target)
+    ]  # the word of each piece of the first pair
+    file = tmp_path / "links"
+    file.write_text("0-1 2p2\n" + "\n" * (len(corpus) - 1))
+    links = links_from_file(str(file), corpus)
+    expected = {
+        (s, t)
+        for s, first in enumerate(words[0])
+        for t, second in enumerate(words[1])
+        if (first, second) in ((0, 1), (2, 2))
+    }
+    assert {tuple(cell) for cell in links[0].tolist()} == expected and len(links.cells) == len(expected)
+
+
+def test_bad_files_of_links_are_named(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    file = tmp_path / "links"
+    file.write_text("0-0\n0-1\n")
+    with pytest.raises(WeftError, match=r"links has 2 lines of links, but the prepared corpus has [\d,]+ pairs"):
+        links_from_file(str(file), corpus)
+    file.write_text("\n" * 6 + "0-99\n" + "\n" * (len(corpus) - 7))
+    with pytest.raises(WeftError, match=r"links:7: link 0-99 .* leads out of"):
+        links_from_file(str(file), corpus)
+
+
+def test_a_folder_is_opened_only_for_what_it_was_made_for(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    folder = tmp_path / "links"
+    assert open_links(folder, corpus, {"steps": 3}) is None
+    links = random_links(corpus, 3)
+    save_links(folder, links, corpus, {"steps": 3})
+    opened = open_links(folder, corpus, {"steps": 3})
+    assert opened is not None and (opened.cells == links.cells).all() and (opened.offsets == links.offsets).all()
+    with pytest.raises(WeftError, match="made in another way"):
+        open_links(folder, corpus, {"steps": 4})
+    (folder / "cells").write_bytes(b"1234")
+    with pytest.raises(WeftError, match="not as it was written"):
+        open_links(folder, corpus, {"steps": 3})

@@ -1,0 +1,110 @@
+"""Recipes: what they may say, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from weft.config import PRESETS, AlignmentConfig, PrepareConfig, TrainingConfig
+from weft.config_io import from_dict, to_dict
+from weft.errors import WeftError
+from weft.recipe import Recipe, find_recipe, load_recipe
+
+
+def recipe_file(folder: Path, text: str) -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
+    path = recipe_file(
+        tmp_path,
+        'run = "run"\nfiles = ["a.tsv", "b.tsv.xz"]\npreset = "tiny"\n'
+        "[model]\nencoder_layers = 5\n[prepare]\nmerges = 10\n[prepare.text]\nsharp_s = true\n[training]\nclip = 2\n",
+    )
+    recipe = load_recipe(
+        path,
+        ["training.updates=12", "run=elsewhere", 'directions=["backward"]', 'stages=["translate"]', "model.heads=2"],
+    )
+    assert recipe.files == ("a.tsv", "b.tsv.xz")
+    assert (recipe.model.encoder_layers, recipe.model.heads) == (5, 2)
+    assert recipe.model.width == PRESETS["tiny"].width
+    assert recipe.prepare.text.sharp_s and recipe.prepare.merges == 10
+    assert recipe.training == TrainingConfig(clip=2.0, updates=12)
+    assert (recipe.run, recipe.directions) == ("elsewhere", ("backward",))
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "message"),
+    [
+        ("", [], "run"),
+        ('run = "r"\ncolour = 1', [], "unknown setting 'colour'"),
+        ('run = "r"\n[training]\nupdate = 1', [], "unknown setting 'update'"),
+        ('run = "r"\n[training]\nupdates = "many"', [], "training: updates must be of type int"),
+        ('run = "r"\n[training]\nupdates = true', [], "must be of type int"),
+        ('run = "r"\n[training]\noptimiser = "sgd"', [], "must be one of muon, adamw"),
+        ('run = "r"\nfiles = "a.tsv"', [], "files must be a list"),
+        ('run = "r"\ntraining = 3', [], "training must be a table"),
+        ('run = "r"\npreset = "huge"', [], "preset must be one of paper, base, small, tiny"),
+        ("run = ", [], "not a valid TOML file"),
+        ('run = "r"', ["model.heads=7"], "recipe.toml: model: width must be a multiple of twice the heads"),
+        ('run = "r"', ["model.dropout=1.0"], "dropout must be at least 0 and below 1"),
+        ('run = "r"', ["training.log_every=0"], "recipe.toml: training: log_every must be at least 1"),
+        ('run = "r"', ["training.target_tokens=0"], "target_tokens must be at least 1"),
+        ('run = "r"', ["training.clip=0"], "clip must be above 0"),
+        ('run = "r"', ["directions=[]"], "directions must name"),
+        ('run = "r"', ['directions=["forward", "forward"]'], "directions must name"),
+        ('run = "r"', ['directions=["forward"]'], "alignment needs both directions"),
+        (
+            'run = "r"',
+            ['stages=["translate", "guide"]'],
+            "stages must be translate, align, guide, distil, in this order",
+        ),
+        ('run = "r"', ["alignment.kernel=6"], "kernel must be at most 5"),
+        ('run = "r"', ["guided.heads=3"], "guided.heads must divide the width of 256, but is 3"),
+        ('run = "r"', ["alignment.training.clip=0"], "clip must be above 0"),
+        ('run = "r"', ["gold.links=gold.txt"], "gold is three files: source, target and links"),
+        ('run = "r"', ["guided.threshold=1.5"], "threshold must be at least 0 and below 1"),
+        ('run = "r"', ["training.updates"], "expected a setting such as"),
+        ('run = "r"', ["run.x=1"], "run is no table"),
+    ],
+)
+def test_bad_recipes_say_what_is_wrong(tmp_path: Path, text: str, overrides: list[str], message: str) -> None:
+    with pytest.raises(WeftError, match=message):
+        load_recipe(recipe_file(tmp_path, text), overrides)
+
+
+def test_missing_recipe_is_named(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match=r"none\.toml: No such file"):
+        load_recipe(tmp_path / "none.toml")
+
+
+def test_configs_survive_json() -> None:
+    config = PrepareConfig(merges=5, ratio=2.5)
+    assert from_dict(PrepareConfig, to_dict(config), "here") == config
+
+
+@pytest.mark.parametrize("name", [f"{pair}{kind}" for pair in ("de-en", "en-fr", "ro-en") for kind in ("", "-paper")])
+def test_shipped_recipes_are_valid_wherever_weft_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load_recipe(find_recipe(name)).run == f"runs/{name}"
+
+
+def test_tables_within_tables_keep_the_defaults_of_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text('run = "r"\n[alignment.training]\nseed = 3\n[bidirectional]\nsteps = 2\n')
+    recipe = load_recipe(path)
+    assert recipe.alignment.training == dataclasses.replace(AlignmentConfig().training, seed=3)
+    assert recipe.bidirectional == dataclasses.replace(Recipe("r").bidirectional, steps=2)
+
+
+def test_a_recipe_can_be_ended_early() -> None:
+    recipe = Recipe("r", stages=("translate", "align", "guide"))
+    assert recipe.until("align").stages == ("translate", "align") and recipe.until(None) is recipe
+    with pytest.raises(WeftError, match="no stage distil; its stages are translate, align, guide"):
+        recipe.until("distil")

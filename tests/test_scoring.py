@@ -1,0 +1,101 @@
+"""Scores by hand, intervals, comparisons, and agreement with published figures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from weft.errors import WeftError
+from weft.links import LinkLine, Links, read_gold, read_links
+from weft.scoring import Score, compare, interval, resampled_error_rates, score, signature, word_errors
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+
+
+def gold(sure: set[tuple[int, int]], possible: set[tuple[int, int]]) -> LinkLine:
+    return LinkLine("gold:1", frozenset(sure), frozenset(sure | possible))
+
+
+def test_score_by_hand() -> None:
+    lines = [gold({(0, 0), (1, 1)}, {(2, 2)}), gold({(0, 1)}, set())]
+    system: list[Links] = [frozenset({(0, 0), (2, 2), (5, 5)}), frozenset()]
+    result = score(system, lines)
+    assert result.counts.tolist() == [[3, 2, 1, 2], [0, 1, 0, 0]]
+    assert result.precision == pytest.approx(2 / 3)
+    assert result.recall == pytest.approx(1 / 3)
+    assert result.aer == pytest.approx(1 - (1 + 2) / (3 + 3))
+    assert result.f1 == pytest.approx(2 * (2 / 3) * (1 / 3) / (2 / 3 + 1 / 3))
+    assert result.links == 3
+
+
+def test_perfect_empty_and_missing() -> None:
+    lines = [gold({(0, 0)}, {(1, 1)})]
+    assert score([frozenset({(0, 0)})], lines).aer == 0
+    assert score([frozenset({(0, 0), (1, 1)})], lines).aer == 0
+    assert score([frozenset()], lines).aer == 1
+    assert score([frozenset()], [gold(set(), set())]).aer == 0
+    with pytest.raises(WeftError, match="2 lines of links but 1 sentences"):
+        score([frozenset(), frozenset()], lines)
+
+
+def noisy(right: float, seed: int, sentences: int = 200) -> Score:
+    """A system that finds each of ten sure links with some probability."""
+    found = np.random.default_rng(seed).binomial(10, right, sentences)
+    ten = np.full(sentences, 10)
+    return Score(np.stack([ten, ten, found, found], axis=1))
+
+
+def test_intervals_cover_what_they_should_and_repeat() -> None:
+    one = noisy(0.8, 1)
+    low, high = interval(resampled_error_rates(one.counts, 1000, 1))
+    assert low < one.aer < high
+    deviation = np.sqrt(0.8 * 0.2 / 2000)
+    assert (high - low) / 2 == pytest.approx(1.96 * deviation, rel=0.2)
+    assert np.array_equal(resampled_error_rates(one.counts, 50, 7), resampled_error_rates(one.counts, 50, 7))
+
+
+def test_paired_comparison() -> None:
+    first, better, alike = noisy(0.8, 1), noisy(0.85, 2), noisy(0.8, 3)
+    improved = compare(first, better, 1000, 1)
+    assert improved.difference == pytest.approx(better.aer - first.aer)
+    assert improved.low < improved.difference < improved.high < 0 and improved.p_value < 0.01
+    assert compare(first, alike, 1000, 1).p_value > 0.05
+    assert compare(first, first, 1000, 1).p_value == 1
+
+
+def test_signature_names_every_choice() -> None:
+    text = signature(254, 1, 1000, 7)
+    for part in ("sentences:254", "base:1", "bootstrap:1000", "seed:7", "version:weft-"):
+        assert part in text
+
+
+def test_word_errors() -> None:
+    words = [(["das", "haus"], ["the", "house"])] * 2
+    lines = [gold({(0, 0), (1, 1)}, set())] * 2
+    found = word_errors([frozenset({(0, 1)}), frozenset({(0, 0), (0, 1)})], lines, words, 5)
+    assert found.wrong == [(("das", "house"), 2)]
+    assert found.missed == [(("haus", "house"), 2), (("das", "the"), 1)]
+
+
+# AER of MGIZA's and FastAlign's published output on the dev sentences: forward, reverse, grow-diag and grow-diag-final.
+PUBLISHED = {
+    ("giza", "deen"): (21.38, 24.37, 22.47, 21.63),
+    ("giza", "enfr"): (7.86, 9.54, 5.84, 6.15),
+    ("giza", "roen"): (28.09, 32.41, 27.49, 25.89),
+    ("fastalign", "deen"): (28.99, 32.65, 27.85, 28.66),
+    ("fastalign", "enfr"): (15.65, 15.35, 9.52, 11.28),
+    ("fastalign", "roen"): (33.06, 34.72, 31.52, 31.30),
+}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs published output that is not part of the project")
+@pytest.mark.parametrize(("system", "pair"), PUBLISHED)
+def test_published_figures_are_reproduced(system: str, pair: str) -> None:
+    lines = read_gold(str(SHARED / pair / "dev.gold"))
+    found = []
+    for name in ("", "-reverse", "-grow-diagonal", "-grow-diagonal-final"):
+        links = [line.sure for line in read_links(str(SHARED / pair / f"dev.{system}{name}.pharaoh"))]
+        found.append(round(100 * score(links, lines).aer, 2))
+    assert tuple(found) == PUBLISHED[system, pair]

@@ -1,0 +1,281 @@
+"""Sentence pairs from files of every kind, and errors that name the file and the line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+import zstandard
+
+from weft.errors import BadLine, WeftError
+from weft.text import reading as corpus_module
+from weft.text.reading import Corpus
+
+COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".xz": lzma.compress,
+    ".zst": zstandard.compress,
+}
+
+
+def unexpected(bad: BadLine) -> None:
+    raise AssertionError(f"no line should be bad: {bad}")
+
+
+def pairs_of(corpus: Corpus) -> list[tuple[str, str]]:
+    return [pair for block in corpus.blocks() for pair in block.pairs(False, unexpected)]
+
+
+def write(path: Path, content: str | bytes) -> str:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return str(path)
+
+
+def set_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+# -- formats -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", list(COMPRESS))
+def test_tab_separated_columns(ending: str, tmp_path: Path) -> None:
+    name = write(tmp_path / f"text.tsv{ending}", COMPRESS[ending](b"one\teins\nzwei drei\ttwo ||| three\n"))
+    assert pairs_of(Corpus(files=(name,))) == [("one", "eins"), ("zwei drei", "two ||| three")]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_compressed_parts_one_after_the_other(ending: str, tmp_path: Path) -> None:
+    parts = [COMPRESS[ending](f"{number}\tone\n".encode()) for number in range(3)]
+    name = write(tmp_path / f"text.tsv{ending}", b"".join(parts))
+    assert pairs_of(Corpus(files=(name,))) == [("0", "one"), ("1", "one"), ("2", "one")]
+
+
+def test_bars_separate_columns_where_there_is_no_tab(tmp_path: Path) -> None:
+    name = write(tmp_path / "text", "one two ||| eins zwei\n")
+    assert pairs_of(Corpus(files=(name,))) == [("one two ", " eins zwei")]
+
+
+def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
+    assert pairs_of(Corpus(files=(write(tmp_path / "text", "a\tb\nc\td"),))) == [("a", "b"), ("c", "d")]
+
+
+@pytest.mark.parametrize("ending", list(COMPRESS))
+def test_two_files_side_by_side(ending: str, tmp_path: Path) -> None:
+    source = write(tmp_path / f"text.en{ending}", COMPRESS[ending](b"one\ttwo\nthree ||| four\n"))
+    target = write(tmp_path / "text.de", "eins\nzwei\n")
+    corpus = Corpus(source=(source,), target=(target,))
+    assert pairs_of(corpus) == [("one\ttwo", "eins"), ("three ||| four", "zwei")]
+
+
+def test_many_shards_keep_their_order_and_their_own_line_numbers(tmp_path: Path) -> None:
+    names = tuple(write(tmp_path / f"{part}.tsv", f"{part} a\tx\n{part} b\ty\n") for part in range(3))
+    corpus = Corpus(files=names)
+    assert [source for source, _ in pairs_of(corpus)] == ["0 a", "0 b", "1 a", "1 b", "2 a", "2 b"]
+    assert [(block.file, block.first_line) for block in corpus.blocks()] == [(name, 1) for name in names]
+
+
+def test_many_shards_of_two_files(tmp_path: Path) -> None:
+    source = tuple(write(tmp_path / f"{part}.en", f"en {part}\n") for part in range(3))
+    target = tuple(write(tmp_path / f"{part}.de", f"de {part}\n") for part in range(3))
+    assert pairs_of(Corpus(source=source, target=target)) == [(f"en {part}", f"de {part}") for part in range(3)]
+
+
+def test_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_stdin(monkeypatch, "größer\tbigger\n".encode())
+    assert pairs_of(Corpus(files=("-",))) == [("größer", "bigger")]
+
+
+def test_stdin_as_one_of_two_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    set_stdin(monkeypatch, b"eins\nzwei\n")
+    corpus = Corpus(source=(write(tmp_path / "text.en", "one\ntwo\n"),), target=("-",))
+    assert pairs_of(corpus) == [("one", "eins"), ("two", "zwei")]
+
+
+@pytest.mark.parametrize("line", ["", " ", "\t", " \t ", "\r"])
+def test_an_empty_line_is_an_empty_pair(line: str, tmp_path: Path) -> None:
+    (pair,) = pairs_of(Corpus(files=(write(tmp_path / "text.tsv", f"{line}\n"),)))
+    assert [side.strip() for side in pair] == ["", ""]
+
+
+def test_an_empty_file_has_no_pairs(tmp_path: Path) -> None:
+    assert pairs_of(Corpus(files=(write(tmp_path / "text.tsv", ""),))) == []
+
+
+@pytest.mark.parametrize("character", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\r"])
+def test_lines_end_at_line_feeds_only(character: str, tmp_path: Path) -> None:
+    name = write(tmp_path / "text.tsv", f"one{character}two\tthree\nfour\tfive{character}\n")
+    assert pairs_of(Corpus(files=(name,))) == [(f"one{character}two", "three"), ("four", f"five{character}")]
+
+
+@pytest.mark.parametrize("ending", list(COMPRESS))
+def test_blocks_have_bounded_length_and_account_for_every_byte(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_module, "_BLOCK_LINES", 4)
+    name = write(tmp_path / f"text.tsv{ending}", COMPRESS[ending](b"a\tb\n" * 10))
+    corpus = Corpus(files=(name,))
+    blocks = list(corpus.blocks())
+    assert [(block.first_line, len(block.source)) for block in blocks] == [(1, 4), (5, 4), (9, 2)]
+    assert sum(block.bytes_read for block in blocks) == corpus.size() == Path(name).stat().st_size
+
+
+# -- bad lines ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"ab\xffc\tx", "invalid UTF-8 at byte 3"),
+        (b"\xed\xa0\x80\tx", "invalid UTF-8 at byte 1"),
+        (b"only one", "found one"),
+        (b"a\tb\tc", "found 3 tab-separated columns"),
+        (b"a ||| b ||| c", "found 3 columns separated by |||"),
+    ],
+)
+def test_a_bad_line_is_named(line: bytes, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_module, "_BLOCK_LINES", 2)
+    name = write(tmp_path / "text.tsv", b"a\tb\n\nc\td\n" + line + b"\ne\tf\n")
+    with pytest.raises(BadLine) as caught:
+        pairs_of(Corpus(files=(name,)))
+    assert (caught.value.file, caught.value.line) == (name, 4)
+    assert problem in caught.value.problem
+    assert str(caught.value).startswith(f"{name}:4: ")
+
+
+def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
+    name = write(tmp_path / "text.tsv", b"a\tb\n\xff\t\nbad\nc\td\n")
+    bad: list[BadLine] = []
+    (block,) = Corpus(files=(name,)).blocks()
+    assert list(block.pairs(True, bad.append)) == [("a", "b"), ("c", "d")]
+    assert [line.line for line in bad] == [2, 3]
+
+
+def test_a_bad_line_of_two_files_names_the_file_it_stands_in(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "text.en", "a\nb\n"), write(tmp_path / "text.de", b"c\n\xff\n")
+    with pytest.raises(BadLine) as caught:
+        pairs_of(Corpus(source=(source,), target=(target,)))
+    assert (caught.value.file, caught.value.line) == (target, 2)
+
+
+def test_a_bad_line_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_stdin(monkeypatch, b"a\tb\nbad\n")
+    with pytest.raises(BadLine, match="stdin:2: expected two columns"):
+        pairs_of(Corpus(files=("-",)))
+
+
+# -- bad files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block_lines", [1, 2, 3, 1000])
+@pytest.mark.parametrize(("source_lines", "target_lines"), [(5, 3), (3, 5), (0, 1), (1234, 6)])
+def test_files_of_different_length(
+    source_lines: int, target_lines: int, block_lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_module, "_BLOCK_LINES", block_lines)
+    source = write(tmp_path / "text.en", "a\n" * source_lines)
+    target = write(tmp_path / "text.de", "b\n" * target_lines)
+    with pytest.raises(WeftError) as caught:
+        pairs_of(Corpus(source=(source,), target=(target,)))
+    assert f"{source} has {source_lines:,} lines but {target} has {target_lines:,};" in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("share", [0.5, 0.999])
+def test_a_truncated_file_is_named(ending: str, share: float, tmp_path: Path) -> None:
+    whole = COMPRESS[ending]("".join(f"{number * 7919 % 104729}\t{number}\n" for number in range(5_000)).encode())
+    name = write(tmp_path / f"text.tsv{ending}", whole[: int(share * len(whole))])
+    with pytest.raises(WeftError) as caught:
+        pairs_of(Corpus(files=(name,)))
+    assert str(caught.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_a_file_that_is_not_compressed_is_named(ending: str, tmp_path: Path) -> None:
+    name = write(tmp_path / f"text.tsv{ending}", "one\teins\n" * 100)
+    with pytest.raises(WeftError) as caught:
+        pairs_of(Corpus(files=(name,)))
+    assert str(caught.value).startswith(f"{name}: ")
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.tsv")
+    with pytest.raises(WeftError, match=r"missing\.tsv: no such file"):
+        Corpus(files=(missing,))
+    with pytest.raises(WeftError, match=r"missing\.tsv: no such file"):
+        Corpus(source=(write(tmp_path / "text.en", ""),), target=(missing,))
+
+
+def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:
+    corpus = Corpus(files=(write(tmp_path / "text.tsv", "a\tb\n"),))
+    (tmp_path / "text.tsv").unlink()
+    with pytest.raises(WeftError, match=r"text\.tsv: No such file"):
+        pairs_of(corpus)
+
+
+def test_as_many_source_as_target_files(tmp_path: Path) -> None:
+    names = tuple(write(tmp_path / name, "") for name in ("a", "b", "c"))
+    with pytest.raises(WeftError, match="2 source files but 1 target files"):
+        Corpus(source=names[:2], target=names[2:])
+
+
+def test_either_both_sides_in_one_file_or_two_files(tmp_path: Path) -> None:
+    name = write(tmp_path / "text", "")
+    with pytest.raises(WeftError, match="either"):
+        Corpus(files=(name,), source=(name,), target=(name,))
+    with pytest.raises(WeftError, match="either"):
+        Corpus()
+
+
+def test_stdin_cannot_be_both_sides() -> None:
+    with pytest.raises(WeftError, match="only once"):
+        Corpus(source=("-",), target=("-",))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    (tmp_path / "text.tsv").write_bytes("\ufeffa\tb\nc\td\n".encode())
+    blocks = Corpus(files=(str(tmp_path / "text.tsv"),)).blocks()
+    assert [pair for block in blocks for pair in block.pairs(False, print)] == [("a", "b"), ("c", "d")]
+
+
+def test_a_named_pipe_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a\tb\n",))
+    writer.start()
+    corpus = Corpus(files=(str(tmp_path / "pipe"),))
+    assert [block.source for block in corpus.blocks()] == [[b"a\tb"]]
+    writer.join()
+
+
+# -- Parquet -----------------------------------------------------------------------------------------------------------
+
+
+def test_columns_of_a_parquet_file(tmp_path: Path) -> None:
+    pairs = [("das Haus", "the house"), ("", ""), (None, "a\tb"), ("x\ny", "z")]
+    table = pyarrow.table({"id": range(4), "target": [t for _, t in pairs], "source": [s for s, _ in pairs]})
+    pyarrow.parquet.write_table(table, tmp_path / "text.parquet")
+    corpus = Corpus(files=(str(tmp_path / "text.parquet"),))
+    blocks = list(corpus.blocks(3))
+    assert [(block.first_line, len(block.source)) for block in blocks] == [(1, 3), (4, 1)]
+    found = [pair for block in blocks for pair in block.pairs(skip_bad=False, on_bad=lambda bad: None)]
+    assert found == [(source or "", target) for source, target in pairs]
+
+
+def test_parquet_files_that_will_not_do(tmp_path: Path) -> None:
+    path = tmp_path / "text.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"source": ["a"], "target": [1]}), path)
+    with pytest.raises(WeftError, match="needs two columns of text, source and target; its columns are source, target"):
+        list(Corpus(files=(str(path),)).blocks())
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(WeftError, match=r"text\.parquet: cannot be read"):
+        list(Corpus(files=(str(path),)).blocks())

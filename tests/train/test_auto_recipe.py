@@ -1,0 +1,89 @@
+"""Training on text without a recipe: choices by size, an estimate, a finished aligner."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.align.onnx_aligner import load
+from weft.config import PRESETS
+from weft.corpus.made_up import sentence_pairs
+from weft.errors import WeftError
+from weft.recipe import overridden
+from weft.train.auto_recipe import TextSize, minutes, recipe_for_text
+
+FEW = [f"{stage}training.updates=3" for stage in ("", "alignment.", "guided.", "scorer.")]
+FEW += [f"{stage}training.target_tokens=600" for stage in ("", "alignment.", "guided.", "scorer.")]
+FEW += ["alignment.least_agreement=0", "alignment.most_null=1"]  # nothing is learned in three updates
+
+
+def weft(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "weft", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> tuple[Path, Path]:
+    pairs = list(sentence_pairs(400, seed=3))
+    files = tmp_path / "text.en", tmp_path / "text.xx"
+    for side, file in enumerate(files):
+        file.write_text("".join(f"{pair[side]}\n" for pair in pairs), encoding="utf-8")
+    return files
+
+
+def test_less_text_gets_fewer_merges_and_more_dropout_and_a_cpu_a_smaller_model() -> None:
+    sizes = [TextSize(pairs, 25 * pairs) for pairs in (5_000, 60_000, 1_000_000)]
+    on_gpu = [recipe_for_text(["a.tsv"], "run", size, gpu=True) for size in sizes]
+    assert [recipe.prepare.merges for recipe in on_gpu] == [4_000, 8_000, 16_000]
+    assert [recipe.model.dropout for recipe in on_gpu] == [0.3, 0.2, 0.1]
+    updates = [recipe.training.updates for recipe in on_gpu]
+    assert updates == sorted(updates) and updates[-1] == 10_000
+    assert {recipe_for_text(["a", "b"], "run", size, gpu=False).preset for size in sizes} == {"small"}
+    import torch
+
+    first, last = (
+        minutes(recipe, size, torch.device("cpu")) for recipe, size in ((on_gpu[0], sizes[0]), (on_gpu[2], sizes[2]))
+    )
+    assert first["translate"] < last["translate"] and all(stage > 0 for stage in first.values())
+
+
+def test_a_plan_is_said_and_nothing_is_done(text: tuple[Path, Path], tmp_path: Path) -> None:
+    result = weft("train", *text, f"run={tmp_path / 'run'}", "--plan")
+    assert result.returncode == 0 and not (tmp_path / "run").exists()
+    assert "400 sentence pairs" in result.stderr and "about" in result.stderr and "preset small" in result.stderr
+    assert "distil              to do" in result.stderr
+
+
+def test_two_files_become_an_aligner(text: tuple[Path, Path], tmp_path: Path) -> None:
+    result = weft("train", *text, f"run={tmp_path / 'run'}", *FEW, "prepare.merges=100")
+    assert result.returncode == 0, result.stderr
+    (alignment,) = load(str(tmp_path / "run" / "aligner")).align([("the dog sees", "kuno-la vidas")])
+    assert len(alignment.source) == 3 and 0 < alignment.score < 1
+    again = weft("train", *text, f"run={tmp_path / 'run'}", *FEW, "prepare.merges=100")
+    assert again.returncode == 0 and "finished" in again.stderr
+
+
+def test_settings_are_put_over_the_choices() -> None:
+    chosen = recipe_for_text(["a.tsv"], "run", TextSize(9_000, 90_000), gpu=False)
+    changed = overridden(chosen, ["preset=tiny", "model.heads=2", "training.updates=7"])
+    assert changed.model == dataclasses.replace(PRESETS["tiny"], heads=2, dropout=chosen.model.dropout)
+    assert changed.training == dataclasses.replace(chosen.training, updates=7)
+    with pytest.raises(WeftError, match="preset must be one of"):
+        overridden(chosen, ["preset=vast"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "give a recipe, or text"),
+        (["a", "b", "c"], "give a recipe, or text"),
+        (["none.tsv"], "none.tsv: no such file"),
+        (["recipe.toml", "text.tsv"], "text.tsv: expected a setting"),
+    ],
+)
+def test_what_is_neither(arguments: list[str], problem: str) -> None:
+    result = weft("train", *arguments)
+    assert result.returncode == 1 and problem in result.stderr and result.stderr.count("\n") == 1

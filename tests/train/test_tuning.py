@@ -1,0 +1,86 @@
+"""Tuning a small aligner to other text: it learns its own links, and what comes out is an aligner again."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from tiny_runs import MODEL, TRAINING
+
+from weft.align.onnx_aligner import Aligner
+from weft.config import EncoderConfig, TuneConfig
+from weft.corpus.made_up import sentence_pairs
+from weft.corpus.prepared import PreparedCorpus
+from weft.errors import WeftError
+from weft.model.rows import PairRows
+from weft.model.scorer import Scorer
+from weft.text.reading import Corpus
+from weft.train.distributed import Process
+from weft.train.export import save_aligner
+from weft.train.tuning import tune
+
+PROCESS = Process(0, 1, torch.device("cpu"))
+FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
+CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, updates=150, learning_rate=4e-3))
+
+
+@pytest.fixture
+def model(corpus: PreparedCorpus, tmp_path: Path) -> Path:
+    """A small aligner that has learned nothing, but has its opinions."""
+    torch.manual_seed(4)
+    scorer = Scorer(MODEL, len(corpus.subwords), layers=1)
+    scorer.source.project.weight.data *= 6
+    scorer.add_fast(FAST, 0.0)
+    scorer.eval()
+    text = torch.randint(2, 200, (2, 4, 12)).unbind()
+    save_aligner(tmp_path / "before", scorer, [PairRows.of(*text)], corpus.subwords, 0.4)
+    return tmp_path / "before"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Corpus:
+    path = tmp_path / "text.tsv"
+    lines = [f"{source}\t{target}\n" for source, target in sentence_pairs(300, seed=9)]
+    path.write_text("".join(["\t\n", *lines]), encoding="utf-8")
+    return Corpus(files=(str(path),))
+
+
+def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Path) -> None:
+    folder = tune(model, text, tmp_path / "run", CONFIG, PROCESS)
+    assert folder == tmp_path / "run" / "aligner"
+    assert "Tuned to 300 sentence pairs" in (folder / "README.md").read_text()
+    log = [json.loads(line) for line in (tmp_path / "run" / "tune" / "metrics.jsonl").read_text().splitlines()]
+    assert log[-1]["loss"] < 0.9 * log[0]["loss"]
+    pairs = list(sentence_pairs(50, seed=10))
+    before = [one.links for one in Aligner(model).align(pairs)]
+
+    def common(folder: Path, fast: bool) -> int:
+        found = Aligner(folder, fast=fast).align(pairs)
+        return sum(len(one & other.links) for one, other in zip(before, found, strict=True))
+
+    assert common(folder, fast=False) > 0.7 * sum(map(len, before))  # few have changed
+    assert common(folder, fast=True) > 5 * common(model, fast=True)  # the fast encoders have learned them, too
+    assert tune(model, text, tmp_path / "run", CONFIG, PROCESS) == folder  # what is finished is not done again
+
+
+def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Corpus, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.tsv"
+    empty.write_text("\t\nonly one side\t\n")
+    with pytest.raises(WeftError, match=r"empty\.tsv: no sentence pair in it"):
+        tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
+    empty.write_text("one\tother\nonly one side\n")
+    with pytest.raises(WeftError, match=r"empty\.tsv:2: expected two columns.* leave it out$"):
+        tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
+    graph = model / "model.onnx"
+    graph.write_bytes(graph.read_bytes()[:-100])
+    with pytest.raises(WeftError, match="damaged or truncated"):
+        tune(model, text, tmp_path / "run", CONFIG, PROCESS)
+
+
+def test_a_whole_system_cannot_be_tuned(model: Path, text: Corpus, tmp_path: Path) -> None:
+    (model / "config.json").write_text(json.dumps({"format": "weft alignment system 1"}))
+    with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):
+        tune(model, text, tmp_path / "run", CONFIG, PROCESS)
