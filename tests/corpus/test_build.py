@@ -19,8 +19,9 @@ from weft.config_io import from_dict, to_dict
 from weft.corpus import build as prepare_module
 from weft.corpus.build import prepare, report
 from weft.corpus.made_up import sentence_pairs
-from weft.corpus.prepared import PreparedCorpus, checksum_of, open_prepared
+from weft.corpus.prepared import PreparedCorpus, open_prepared
 from weft.errors import BadLine, WeftError
+from weft.storage import checksum_of
 from weft.text import reading as corpus_module
 from weft.text.reading import Corpus
 from weft.text.words import normaliser

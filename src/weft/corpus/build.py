@@ -26,9 +26,10 @@ import numpy as np
 
 from weft.config import PrepareConfig
 from weft.config_io import to_dict
-from weft.corpus.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, checksum_of, open_prepared, read_manifest
+from weft.corpus.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, open_prepared, read_manifest
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
+from weft.storage import checksum_of
 from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
 from weft.text.subwords import Subwords

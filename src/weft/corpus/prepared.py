@@ -10,7 +10,6 @@ held-out.tsv      the pairs held out of training, in the user's own words
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 from weft.config import PrepareConfig
 from weft.config_io import from_dict
 from weft.errors import WeftError
-from weft.storage import read_description
+from weft.storage import checksum_of, read_description
 from weft.text.subwords import Subwords
 
 FORMAT = "weft prepared corpus 1"
@@ -96,9 +95,3 @@ def _open_side(folder: Path, side: str, id_type: str) -> Side:
         ids=np.memmap(folder / f"{side}.ids", dtype=id_type, mode="r"),
         offsets=np.memmap(folder / f"{side}.offsets", dtype="<i8", mode="r"),
     )
-
-
-def checksum_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,13 +14,14 @@ from weft.config_io import to_dict
 from weft.corpus.build import prepare, report
 from weft.corpus.packing import PackedRows, pack
 from weft.corpus.piece_links import PieceLinks
-from weft.corpus.prepared import PreparedCorpus, checksum_of, open_prepared, read_manifest
+from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest
 from weft.errors import WeftError
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.model.torch_folder import load_translation
 from weft.progress import say
 from weft.recipe import Recipe
+from weft.storage import checksum_of
 from weft.text.reading import Corpus
 from weft.train.distributed import Process, environment, join_processes
 from weft.train.report import (

@@ -12,13 +12,14 @@ from torch import Tensor
 
 from weft.config import Direction, ModelConfig, TrainingConfig
 from weft.corpus.packing import PackedRows, RowOrder, pack
-from weft.corpus.prepared import PreparedCorpus, checksum_of
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.model.losses import WordLoss, linear_word_loss
 from weft.model.torch_folder import load_translation, save_translation
 from weft.model.translation import TranslationModel
 from weft.progress import Progress
 from weft.recipe import StartConfig
+from weft.storage import checksum_of
 from weft.text.subwords import PAD, Subwords
 from weft.train.checkpoint import binding_settings, compare_settings
 from weft.train.distributed import Process, environment

@@ -19,8 +19,9 @@ import torch
 from weft.align.model_folder import GRAPH, read_aligner
 from weft.config import TuneConfig
 from weft.corpus.packing import PackedRows, pack
-from weft.corpus.prepared import Side, checksum_of
+from weft.corpus.prepared import Side
 from weft.errors import BadLine, WeftError
+from weft.storage import checksum_of
 from weft.text.reading import Corpus
 from weft.text.subwords import Subwords
 from weft.text.words import sentence_pair
