@@ -1,4 +1,4 @@
-"""The only way anything is written: beside its place, flushed to the disk, then renamed; a reader never sees half of it.
+"""The only way anything is written: beside its place, flushed to the disk, then renamed, so that nobody sees half of it.
 
 And its counterpart, JSON files that describe folders (prepared corpora, links, models) and name the format they are of.
 """
@@ -86,7 +86,7 @@ def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
 def write_array(path: Path, array: np.ndarray) -> None:
     """Write the bytes of an array. (``np.tofile`` loses the last bytes on a full disk without a word.)"""
     with path.open("wb") as file:
-        file.write(memoryview(np.ascontiguousarray(array)).cast("B"))
+        file.write(np.ascontiguousarray(array).data)
 
 
 def read_json(path: Path) -> Any:

@@ -10,6 +10,7 @@ held-out.tsv      the pairs held out of training, in the user's own words
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
