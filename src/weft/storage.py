@@ -1,4 +1,4 @@
-"""The only way anything is written: beside its place, flushed to the disk, then renamed, so that nobody sees half of it.
+"""The only way anything is written: beside its place, flushed to disk, then renamed, so that nobody sees half of it.
 
 And its counterpart, JSON files that describe folders (prepared corpora, links, models) and name the format they are of.
 """
