@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import json
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import weft
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-TEXT = EXAMPLES / "de-en.tsv"
+from weft.align.onnx_aligner import load
+
+ROOT = Path(__file__).parents[2]
+TEXT = ROOT / "examples" / "de-en.tsv"
 PAIRS = [(source, target) for source, target in (line.split("\t") for line in TEXT.read_text("utf-8").splitlines())]
+ROMANIAN = [
+    (source, target)
+    for source, target, _ in (
+        line.split("\t") for line in (ROOT / "tests" / "ordinary" / "ro-en.tsv").read_text("utf-8").splitlines()
+    )
+]
+RO_EN = ["align", "--model", "ro-en"]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "weft", *map(str, arguments)], capture_output=True, text=True)
+def weft(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run([sys.executable, "-m", "weft", *map(str, arguments)], input=stdin, capture_output=True)
+
+
+def lines_of(*arguments: object, stdin: bytes = b"") -> list[str]:
+    """The output of a command that must succeed."""
+    result = weft(*arguments, stdin=stdin)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout.decode().split("\n")[:-1]
+
+
+def as_tsv(pairs: list[tuple[str, str]]) -> bytes:
+    return "".join(f"{source}\t{target}\n" for source, target in pairs).encode()
+
+
+def links_of(lines: list[str]) -> list[set[str]]:
+    return [set(line.split()) for line in lines]
+
+
+@pytest.fixture(scope="module")
+def romanian() -> list[str]:
+    """The links of the Romanian sentences."""
+    return [str(one) for one in load("ro-en").align(ROMANIAN)]
 
 
 def test_one_line_out_before_the_next_goes_in() -> None:
     command = [sys.executable, "-m", "weft", "align", "--model", "de-en", "--line-buffered"]
-    expected = [str(one) for one in weft.load("de-en").align(PAIRS)]
+    expected = [str(one) for one in load("de-en").align(PAIRS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stdin is not None and process.stdout is not None
         for (source, target), links in zip(PAIRS, expected, strict=True):
@@ -31,34 +65,145 @@ def test_one_line_out_before_the_next_goes_in() -> None:
 
 
 def test_one_direction_alone_and_other_merges() -> None:
-    found = {merge: run("align", TEXT, "--model", "de-en", "--merge", merge).stdout.splitlines()
-             for merge in ("forward", "backward", "intersection", "union")}  # fmt: skip
-    links = {merge: [set(line.split()) for line in lines] for merge, lines in found.items()}
-    for forward, backward, both, either in zip(*links.values(), strict=True):
+    merges = ("forward", "backward", "intersection", "union")
+    found = {merge: lines_of("align", TEXT, "--model", "de-en", "--merge", merge) for merge in merges}
+    for forward, backward, both, either in zip(*map(links_of, found.values()), strict=True):
         assert both == forward & backward and either == forward | backward and len(both) > 3
-    assert [str(one) for one in weft.load("de-en", merge="union").align(PAIRS)] == found["union"]
+    assert [str(one) for one in load("de-en", merge="union").align(PAIRS)] == found["union"]
 
 
 def test_a_higher_threshold_keeps_fewer_links() -> None:
     few, many = (
-        [
-            set(line.split())
-            for line in run("align", TEXT, "--model", "de-en", "--threshold", threshold).stdout.splitlines()
-        ]
-        for threshold in (0.9, 0.3)
+        links_of(lines_of("align", TEXT, "--model", "de-en", "--threshold", threshold)) for threshold in (0.9, 0.3)
     )
     assert all(one <= other for one, other in zip(few, many, strict=True)) and few != many
 
 
 def test_pairs_that_are_no_translations_have_low_scores() -> None:
-    aligner = weft.load("de-en")
+    aligner = load("de-en")
     wrong = [(source, target) for (source, _), (_, target) in zip(PAIRS, PAIRS[1:] + PAIRS[:1], strict=True)]
     assert min(one.score for one in aligner.align(PAIRS)) > 0.6 > max(one.score for one in aligner.align(wrong))
 
 
 def test_many_threads_may_use_one_aligner() -> None:
-    aligner = weft.load("de-en", threads=2)
+    aligner = load("de-en", threads=2)
     expected = list(aligner.align(PAIRS))
     with ThreadPoolExecutor(8) as threads:
         for found in threads.map(lambda _: list(aligner.align(PAIRS)), range(32)):
             assert found == expected
+
+
+def test_a_small_aligner_needs_no_torch(romanian: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "class Missing:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name in {'torch', 'onnx', 'matplotlib'}: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "sys.argv = ['weft', *sys.argv[1:]]; from weft.cli import main; main()"
+    )
+    result = subprocess.run([sys.executable, "-c", code, *RO_EN], input=as_tsv(ROMANIAN), capture_output=True)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.decode().splitlines() == romanian
+
+
+def test_text_in_the_other_order(romanian: list[str]) -> None:
+    turned = lines_of(*RO_EN, "--reverse", stdin=as_tsv([(target, source) for source, target in ROMANIAN]))
+    assert links_of(turned) == [{"-".join(reversed(link.split("-"))) for link in line.split()} for line in romanian]
+    refused = weft(*RO_EN, "--method", "guided", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"a small aligner has one method" in refused.stderr
+
+
+def test_links_can_be_looked_at() -> None:
+    drawn = lines_of(*RO_EN, "--format", "grid", stdin=as_tsv([("casa veche", "the old house")]))
+    assert sum("\u2502" in line for line in drawn) == 3 and "".join(drawn).count("\u25cf") >= 2 + 1  # and the legend
+
+
+def test_every_form_of_input_gives_the_same_links(tmp_path: Path, romanian: list[str]) -> None:
+    for side, name in enumerate(("ro", "en")):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in ROMANIAN), "utf-8")
+    assert lines_of(*RO_EN, tmp_path / "ro", tmp_path / "en") == romanian
+    objects = [json.dumps({"source": source, "target": target}) for source, target in ROMANIAN]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(objects) + "\n")
+    assert lines_of(*RO_EN, tmp_path / "pairs.jsonl") == romanian
+
+    lines = lines_of(*RO_EN, "--format", "jsonl", stdin=as_tsv(ROMANIAN))
+    (tmp_path / "out.jsonl").write_text("\n".join(lines[:30]) + "\nnot json\n{}\n", "utf-8")
+    again = weft(*RO_EN, tmp_path / "out.jsonl")  # its output is its input, too
+    assert again.stdout.decode().split("\n") == [*romanian[:30], "", "", ""]
+    assert again.stderr.count(b"expected an object with") == 2
+    (line,) = lines_of(*RO_EN, "--raw", "--format", "jsonl", stdin=b"Da, merg.\tYes, I'm going.\n")
+    assert json.loads(line)["source"]["words"] == ["Da", ",", "merg", "."]
+
+
+_NASTY = ["", " ", "|||", "\t", "\0", "\r", "\ufeff", "\u202eعربى", "漢字かな", "👩\u200d💻", "e\u0301e\u0301", "ﷺ"]
+_NASTY += ["x" * 300, "a\u00a0b"]
+_TEXT = st.lists(st.text(max_size=20) | st.sampled_from(_NASTY), max_size=6).map(" ".join)
+ALIGNERS = {raw: load("ro-en", threads=1, raw=raw) for raw in (False, True)}
+
+
+@given(st.lists(st.tuples(_TEXT, _TEXT), max_size=5), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_any_text_is_aligned(pairs: list[tuple[str, str]], raw: bool) -> None:
+    alignments = list(ALIGNERS[raw].align(pairs))
+    assert len(alignments) == len(pairs)
+    for alignment, (source, target) in zip(alignments, pairs, strict=True):
+        assert (alignment.source.text, alignment.target.text) == (source, target)
+        assert all(word and word.strip() == word for word in alignment.source.words + alignment.target.words if raw)
+        assert all(i < len(alignment.source) and j < len(alignment.target) for i, j in alignment.links)
+        assert 0 <= alignment.score <= 1 and all(0 < p <= 1 for p in alignment.probabilities.values())
+
+
+def test_every_line_of_any_bytes_is_answered() -> None:
+    generator = random.Random(5)
+    lines = [bytes(generator.choices(range(256), k=generator.randrange(60))).replace(b"\n", b"") for _ in range(200)]
+    lines += [f"{one}\t{other}".encode() for one in _NASTY for other in _NASTY if "\n" not in one + other]
+    for form in ("pharaoh", "probabilities", "words", "jsonl"):
+        assert len(lines_of(*RO_EN, "--format", form, stdin=b"\n".join(lines) + b"\n")) == len(lines), form
+
+
+def test_an_interrupted_file_is_resumed(tmp_path: Path) -> None:
+    text, output, partial = tmp_path / "text.tsv", tmp_path / "links", tmp_path / "links.partial"
+    text.write_bytes(as_tsv(ROMANIAN))
+    command = [*RO_EN, text]
+    whole = weft(*command).stdout
+    assert weft(*command, "-o", output).stdout == b"" and output.read_bytes() == whole and not partial.exists()
+    output.unlink()
+    lines = whole.splitlines(keepends=True)
+    partial.write_bytes(b"0-0\n" * 5 + b"".join(lines[5:40]) + lines[40][:-2])  # a kill in the middle of a line
+    assert weft(*command, "-o", output, "--resume").returncode == 0
+    assert output.read_bytes() == b"0-0\n" * 5 + b"".join(lines[5:])  # the first lines were not done again
+    assert b"already finished" in weft(*command, "-o", output, "--resume").stderr
+    refused = weft(*command, "--resume")
+    assert refused.returncode == 1 and refused.stderr.startswith(b"weft: --resume needs --output")
+    nowhere = weft(*command, "-o", tmp_path / "none" / "links")
+    assert nowhere.returncode == 1 and b"cannot be written" in nowhere.stderr
+
+
+def test_pairs_have_the_same_links_in_any_company() -> None:
+    aligner = load("ro-en", threads=2)
+    together = list(aligner.align(ROMANIAN))
+    assert together == list(load("ro-en", threads=1).align(reversed(ROMANIAN)))[::-1]
+    assert together[:40] == [next(aligner.align([pair])) for pair in ROMANIAN[:40]]
+    empty = [one.links for one in aligner.align([("", "a"), ROMANIAN[0], ([], ["a"])])]
+    assert empty == [frozenset(), together[0].links, frozenset()]
+
+
+def test_processes_and_what_is_done_in_them(tmp_path: Path, romanian: list[str]) -> None:
+    text, output = tmp_path / "text.tsv", tmp_path / "links"
+    lines = as_tsv(ROMANIAN * 100).splitlines(keepends=True)
+    lines[4_004] = b"only one side\n"
+    text.write_bytes(b"".join(lines))
+    for options in (["--cores", 2], ["--cores", 1, "--fast"], ["--cores", 2, "--fast", "--format", "giza"]):
+        result = weft(*RO_EN, text, "-o", output, *options)
+        assert result.returncode == 0 and result.stderr.count(b"\n") == 1
+        assert f"{text}:4005: expected two columns".encode() in result.stderr
+        found = output.read_text("utf-8").splitlines()
+        if "giza" in options:
+            assert [line.split()[3] for line in found[::3]] == [f"({number})" for number in range(1, 6_001)]
+            continue
+        expected = [str(one) for one in load("ro-en", fast="--fast" in options).align(ROMANIAN)] * 100
+        expected[4_004] = ""
+        assert found == expected
+    assert weft(*RO_EN, text, "--fast", "--strict", "-o", tmp_path / "strict").returncode == 1
+    assert not (tmp_path / "strict").exists()
