@@ -5,16 +5,17 @@ from __future__ import annotations
 import doctest
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import weft
 from weft.align import alignment as module
 from weft.align.alignment import Alignment
 from weft.align.formats import Format, formatted
+from weft.errors import WeftError
 from weft.text.words import Sentence
 
 HOUSE = Alignment(
@@ -39,6 +40,16 @@ def test_an_alignment_knows_its_words_and_their_places() -> None:
     assert HOUSE.map_span(14, 19) is None
     assert HOUSE.map_span(8, 13, side="target") == (10, 14)
     assert HOUSE.reversed().reversed() == HOUSE and HOUSE.reversed().source.words == ["the", "old", "house"]
+
+
+def test_sides_are_source_and_target() -> None:
+    for call in (lambda: HOUSE.map_span(0, 3, "soruce"), lambda: HOUSE.unaligned("")):  # pyrefly: ignore
+        with pytest.raises(WeftError, match="a side is 'source' or 'target', not"):
+            call()
+
+
+def test_alignments_can_be_members_of_sets() -> None:
+    assert len({HOUSE, replace(HOUSE), EMPTY}) == 2 and HOUSE.links is HOUSE.links
 
 
 @given(st.lists(st.text(min_size=1)))
@@ -80,9 +91,3 @@ def test_a_page_shows_every_pair_and_loads_nothing() -> None:
     for drawn in re.findall(r"<svg.*?</svg>", page):
         ElementTree.fromstring(drawn)
     assert HOUSE._repr_html_().count("<circle") == 3
-
-
-def test_the_public_names_are_there_and_others_are_not() -> None:
-    assert weft.Alignment is Alignment and callable(weft.load) and weft.Aligner.__name__ == "Aligner"
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        weft.nonsense  # noqa: B018  # pyrefly: ignore

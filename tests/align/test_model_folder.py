@@ -33,8 +33,10 @@ def test_names_and_paths(folder: Path) -> None:
     assert model_folder.shipped_models() == {"de-en": folder / "de-en", "ro-en": folder / "ro-en"}
     assert model_folder.find_model("de-en") == folder / "de-en"
     assert model_folder.find_model(str(folder)) == folder
-    with pytest.raises(WeftError, match="use --model de-en --reverse"):
+    with pytest.raises(WeftError, match="en-de: use de-en and reverse; the same model"):
         model_folder.find_model("en-de")
+    with pytest.raises(WeftError, match=r"none: neither a shipped model"):
+        model_folder.find_model(Path("none"))
     with pytest.raises(WeftError, match=r"xx: neither a shipped model \(de-en, ro-en\) nor a model folder"):
         model_folder.find_model("xx")
 

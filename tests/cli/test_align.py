@@ -86,7 +86,7 @@ def test_pairs_that_are_no_translations_have_low_scores() -> None:
 
 
 def test_many_threads_may_use_one_aligner() -> None:
-    aligner = load("de-en", threads=2)
+    aligner = load("de-en", cores=2)
     expected = list(aligner.align(PAIRS))
     with ThreadPoolExecutor(8) as threads:
         for found in threads.map(lambda _: list(aligner.align(PAIRS)), range(32)):
@@ -139,7 +139,7 @@ def test_every_form_of_input_gives_the_same_links(tmp_path: Path, romanian: list
 _NASTY = ["", " ", "|||", "\t", "\0", "\r", "\ufeff", "\u202eعربى", "漢字かな", "👩\u200d💻", "e\u0301e\u0301", "ﷺ"]
 _NASTY += ["x" * 300, "a\u00a0b"]
 _TEXT = st.lists(st.text(max_size=20) | st.sampled_from(_NASTY), max_size=6).map(" ".join)
-ALIGNERS = {raw: load("ro-en", threads=1, raw=raw) for raw in (False, True)}
+ALIGNERS = {raw: load("ro-en", cores=1, raw=raw) for raw in (False, True)}
 
 
 @given(st.lists(st.tuples(_TEXT, _TEXT), max_size=5), st.booleans())
@@ -181,9 +181,9 @@ def test_an_interrupted_file_is_resumed(tmp_path: Path) -> None:
 
 
 def test_pairs_have_the_same_links_in_any_company() -> None:
-    aligner = load("ro-en", threads=2)
+    aligner = load("ro-en", cores=2)
     together = list(aligner.align(ROMANIAN))
-    assert together == list(load("ro-en", threads=1).align(reversed(ROMANIAN)))[::-1]
+    assert together == list(load("ro-en", cores=1).align(reversed(ROMANIAN)))[::-1]
     assert together[:40] == [next(aligner.align([pair])) for pair in ROMANIAN[:40]]
     empty = [one.links for one in aligner.align([("", "a"), ROMANIAN[0], ([], ["a"])])]
     assert empty == [frozenset(), together[0].links, frozenset()]

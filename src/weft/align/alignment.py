@@ -1,11 +1,13 @@
-"""The alignment of a sentence pair: what an aligner gives back."""
+"""The alignment of a sentence pair: what an aligner returns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
+from weft.errors import WeftError
 from weft.links import Links, format_links
 from weft.text.words import Sentence, Span
 
@@ -26,44 +28,52 @@ class Alignment:
 
     source: Sentence
     target: Sentence
-    probabilities: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    """Of each link, which is a pair of word numbers: source, target."""
+    probabilities: Mapping[tuple[int, int], float] = field(default_factory=dict, hash=False)
+    """The probability of each link (source word, target word): the mean of both directions' attention, also if one
+    direction alone or a symmetrisation chose the links."""
     score: float = 0.0
-    """How well the two sentences fit together, from 0 to 1: how sure, on average, each piece of a word is of its best
-    counterpart on the other side."""
+    """How well the two sentences fit together, from 0 to 1: each piece's strongest attention to the other side,
+    mean over all pieces of words."""
 
-    @property
+    @cached_property
     def links(self) -> Links:
+        """The set of linked (source word, target word)."""
         return frozenset(self.probabilities)
 
     def __str__(self) -> str:
-        """Links in Pharaoh format."""
+        """Return the links in Pharaoh format, such as ``0-0 1-2``."""
         return format_links(self.probabilities)
 
     def unaligned(self, side: Side) -> list[int]:
-        """The numbers of the words that have no link."""
-        place = 0 if side == "source" else 1
+        """Return the indices of the words without a link."""
+        place = 0 if _is_source(side) else 1
         linked = {link[place] for link in self.probabilities}
-        return [number for number in range(len(getattr(self, side))) if number not in linked]
+        return [index for index in range(len(getattr(self, side))) if index not in linked]
 
     def map_span(self, start: int, end: int, side: Side = "source") -> Span | None:
-        """Where the words between two offsets of one side are on the other: from the first to the last of them.
+        """Map the characters from ``start`` to ``end`` of one side to the other.
 
-        None if none of them has a link.
+        Returns the span from the first to the last word that is linked to a word in that range, or None if none is.
         """
-        own, other = (self.source, self.target) if side == "source" else (self.target, self.source)
-        wanted = set(own.words_in(start, end))
-        links = self.probabilities if side == "source" else [(target, source) for source, target in self.probabilities]
-        found = [other.spans[there] for here, there in links if here in wanted]
+        if not _is_source(side):
+            return self.reversed().map_span(start, end)
+        wanted = set(self.source.words_in(start, end))
+        found = [self.target.spans[target] for source, target in self.probabilities if source in wanted]
         return (min(first for first, _ in found), max(last for _, last in found)) if found else None
 
     def reversed(self) -> Alignment:
-        """The same with source and target exchanged."""
+        """Return the alignment with source and target exchanged."""
         turned = {(target, source): probability for (source, target), probability in self.probabilities.items()}
         return replace(self, source=self.target, target=self.source, probabilities=dict(sorted(turned.items())))
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the picture that notebooks show."""
         from weft.align.formats import matrix
 
         return matrix(self)
+
+
+def _is_source(side: Side) -> bool:
+    if side not in ("source", "target"):
+        raise WeftError(f"a side is 'source' or 'target', not {side!r}")
+    return side == "source"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from weft.align.graph import check_graph
@@ -27,7 +28,7 @@ def read_aligner(folder: Path, fast: bool = False) -> tuple[AlignerConfig, Subwo
     described = read_description(path, FORMAT, "model folder of a small aligner", needs=("text", "encoders"))
     config = from_dict(AlignerConfig, described, str(path))
     if fast and not config.fast.layers:
-        raise WeftError(f"{folder}: this aligner has no fast encoders; leave out --fast")
+        raise WeftError(f"{folder}: this aligner has no fast encoders")
     subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
     check_graph(folder / GRAPH, config.vocabulary)
     return config, subwords
@@ -49,9 +50,9 @@ def shipped_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(FOLDER.glob("*/config.json"))}
 
 
-def find_model(name: str) -> Path:
-    """The folder that a user means: that of a shipped model, or a path."""
-    models = shipped_models()
+def find_model(model: str | os.PathLike[str]) -> Path:
+    """Find the folder of a shipped model by its name, or of any model by its path."""
+    models, name = shipped_models(), os.fspath(model)
     if name in models:
         return models[name]
     path = Path(name)
@@ -59,7 +60,7 @@ def find_model(name: str) -> Path:
         return path
     turned = "-".join(reversed(name.split("-")))
     if turned in models:
-        raise WeftError(f"{name}: use --model {turned} --reverse; the same model aligns both ways")
+        raise WeftError(f"{name}: use {turned} and reverse; the same model aligns both directions")
     raise WeftError(f"{name}: neither a shipped model ({', '.join(models) or 'there is none'}) nor a model folder")
 
 

@@ -6,11 +6,13 @@ directions; links are where the mean of both is high.
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from typing import Self
 
 import numpy as np
 import onnxruntime
@@ -30,30 +32,70 @@ _STEP = 8  # sentences are filled up to a multiple of this
 
 
 class Aligner(WindowedAligner):
-    """A loaded small aligner."""
+    """A small aligner, ready to align. It may be shared by threads, pickled, and used after a fork."""
 
     def __init__(
         self,
-        folder: Path,
-        threads: int = 0,
+        model: str | os.PathLike[str],
+        *,
+        cores: int = 0,
         raw: bool = False,
+        reverse: bool = False,
         merge: Merge = "mean",
         threshold: float | None = None,
         fast: bool = False,
     ) -> None:
-        """``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet.
+        """Load a shipped aligner by its name, such as de-en, or the one in a model folder.
 
-        ``merge`` and ``threshold`` say how links are made of the attention of both directions. ``fast``: with the
-        narrow encoders.
+        Args:
+            model: The name or the folder.
+            cores: How many cores to use; 0 for all.
+            raw: Text is not split into words yet. Otherwise words stand between spaces.
+            reverse: Pairs have the model's target language first; so have the alignments.
+            merge: How links are made of both directions, or which of them is used alone.
+            threshold: The probability that a link needs with the merge ``mean``; the default is the model's own.
+            fast: Use the narrow encoders, which are faster and less accurate; not every aligner has them.
         """
+        if cores < 0:
+            raise WeftError(f"cores is a number of cores, or 0 for all, not {cores}")
+        folder = find_model(model)
+        self._arguments = {
+            "model": folder, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge, "threshold": threshold,
+            "fast": fast,
+        }  # fmt: skip
         config, subwords = read_aligner(folder, fast)
-        super().__init__(subwords, merge, config.threshold if threshold is None else threshold, raw, _AHEAD)
-        # One session per thread, one batch per thread: faster than sharing a session or splitting a batch.
-        self._workers = ThreadPoolExecutor(threads or processes())
+        threshold = config.threshold if threshold is None else threshold
+        super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
         self._file = folder / GRAPH
         self._graph = part_for(self._file, [f"{FAST if fast else ''}{way}" for way in WAYS])
+        self._cores = cores or processes()
+        self._start()
+
+    def _start(self) -> None:
+        """Make threads and a session, in this process."""
+        self._process = os.getpid()
+        # One session per thread, one batch per thread: faster than sharing a session or splitting a batch.
+        self._workers: ThreadPoolExecutor | None = ThreadPoolExecutor(self._cores)
         self._ready = [self._open_session()]  # for the thread that comes first
         self._own = threading.local()
+
+    def __reduce__(self) -> tuple[Callable[..., Aligner], tuple[()]]:
+        """Pickle as the arguments: the model is loaded again."""
+        return functools.partial(Aligner, **self._arguments), ()
+
+    def close(self) -> None:
+        """End the threads. The aligner cannot be used afterwards."""
+        if self._workers is not None and self._process == os.getpid():
+            self._workers.shutdown(cancel_futures=True)
+        self._workers = None
+        self._ready.clear()
+        self._own = threading.local()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     def _open_session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
@@ -74,6 +116,10 @@ class Aligner(WindowedAligner):
         return self._own.session
 
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+        if self._workers is None:
+            raise WeftError("this aligner is closed; load it again")
+        if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
+            self._start()
         for aligned in self._workers.map(self._align_batch, _batches(encoded)):
             yield from aligned
 
@@ -91,22 +137,8 @@ class Aligner(WindowedAligner):
         return [Aligned(*found) for found in zip(batch, links, scores, strict=True)]
 
 
-def load(
-    model: str,
-    threads: int = 0,
-    raw: bool = False,
-    merge: Merge = "mean",
-    threshold: float | None = None,
-    fast: bool = False,
-) -> Aligner:
-    """A shipped aligner by its name, such as de-en, or one in a model folder.
-
-    ``threads``: 0 for as many as there are cores. ``raw``: text is not split into words yet; otherwise words stand
-    between spaces. ``merge``: how links are made of both directions, or which of them is used alone. ``threshold``: the
-    probability that links need when merged by their mean; the default is the model's own. ``fast``: with the narrow
-    encoders, where the model has them; less accurate.
-    """
-    return Aligner(find_model(model), threads, raw, merge, threshold, fast)
+load = Aligner
+"""``weft.load("de-en")`` reads better."""
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:

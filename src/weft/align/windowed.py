@@ -1,22 +1,23 @@
-"""What all aligners share: a stream of sentence pairs in, the same number of alignments out, in order."""
+"""What all aligners share: a stream of sentence pairs in, an alignment for each pair out, in order."""
 
 from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_args
 
 from weft.align.alignment import Alignment
 from weft.align.attention_to_links import WordLinks
 from weft.config import MOST_PIECES, Merge
 from weft.errors import WeftError
 from weft.text.subwords import Pieces, Subwords
-from weft.text.words import Text, sentence_pair
+from weft.text.words import Sentence, Text
 
 WordPair = tuple[list[str], list[str]]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
+MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
 
 
 class EncodedPair(NamedTuple):
@@ -28,7 +29,7 @@ class EncodedPair(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """What was found for a pair."""
+    """The links found for a pair."""
 
     pair: EncodedPair
     links: WordLinks
@@ -36,55 +37,101 @@ class Aligned(NamedTuple):
 
 
 class WindowedAligner(ABC):
-    """Reads a window of pairs ahead, so that pairs of similar length share a batch."""
+    """An aligner that reads a window of pairs ahead, so that pairs of similar length share a batch."""
 
-    def __init__(self, subwords: Subwords, merge: Merge, threshold: float, raw: bool, ahead: int) -> None:
+    def __init__(
+        self, subwords: Subwords, merge: Merge, threshold: float, raw: bool, reverse: bool, ahead: int
+    ) -> None:
+        """``reverse``: pairs have the model's target language first. ``ahead``: the size of the window."""
+        if merge not in MERGES:
+            raise WeftError(f"merge is one of {', '.join(MERGES)}, not {merge!r}")
+        if not 0 <= threshold <= 1:  # also false for NaN
+            raise WeftError(f"threshold is a probability, from 0 to 1, not {threshold}")
         self.subwords = subwords
         self.merge: Merge = merge
         self.threshold = threshold
         self.tokenisation = "simple" if raw else subwords.text.tokenisation
+        self.reverse = reverse
         self._ahead = ahead
 
     @abstractmethod
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterable[Aligned]:
         """Align the pairs of a window, in any order."""
 
+    def align_one(self, source: Text, target: Text) -> Alignment:
+        """Align one sentence pair; each side is text or words."""
+        return next(self.align([(source, target)]))
+
     def align(
-        self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong | None = None, ahead: int = 0
+        self, pairs: Iterable[tuple[Text, Text]], *, skip_long: bool = False, ahead: int = 0
     ) -> Iterator[Alignment]:
-        """Align sentence pairs; a side is text or a list of words. Yields an alignment for each pair, in order.
+        """Align sentence pairs; each side is text or words. Yields an alignment for each pair, in order.
 
         Reads ``ahead`` pairs at a time (0: as many as suit the aligner; 1: each is answered before the next is read).
-        A pair that is too long raises WeftError, or has no links if ``on_long`` is given and returns.
+        A pair that is too long raises WeftError, or has no links if ``skip_long``.
         """
+        return self.stream(pairs, (lambda index, pieces: None) if skip_long else _refuse, ahead)
+
+    def stream(self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong, ahead: int = 0) -> Iterator[Alignment]:
+        """Align as ``align`` does; a pair that is too long has no links if ``on_long`` returns."""
         iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, ahead or self._ahead)):
-            sentences = [sentence_pair(*pair, self.subwords.text, self.tokenisation) for pair in window]
+            sentences = [self._sentences(pair, number) for number, pair in enumerate(window, seen + 1)]
             alignments = [Alignment(source, target) for source, target in sentences]  # without links
             words = [(source.words, target.words) for source, target in sentences]
-            for pair, links, score in self._align_encoded(encode_pairs(words, self.subwords, seen, on_long)):
+            for pair, links, score in self._align_encoded(encode_pairs(words, self.subwords, on_long, seen)):
                 alignments[pair.number] = Alignment(*sentences[pair.number], links, score)
             seen += len(window)
-            yield from alignments
+            yield from (one.reversed() for one in alignments) if self.reverse else alignments
+
+    def _sentences(self, pair: Any, number: int) -> tuple[Sentence, Sentence]:
+        """Split a pair into words, the model's source language first. ``number`` counts from one, for errors."""
+        try:
+            if isinstance(pair, str | bytes | Mapping):  # which could be unpacked, too
+                raise TypeError
+            source, target = pair
+        except (TypeError, ValueError):
+            raise WeftError(
+                f"sentence pair {number}: expected (source, target), not {_shown(pair)}; align() takes an iterable of "
+                "such pairs, align_one() a single one"
+            ) from None
+        first, second = (target, source) if self.reverse else (source, target)
+        text = self.subwords.text
+        return self._sentence(first, text.source_language, number), self._sentence(second, text.target_language, number)
+
+    def _sentence(self, text: Any, language: str, number: int) -> Sentence:
+        if isinstance(text, str):
+            return Sentence.from_text(text, self.tokenisation, language)
+        words = list(text) if isinstance(text, Iterable) else [text]
+        if not all(isinstance(word, str) for word in words):
+            raise WeftError(f"sentence pair {number}: a side is text or a list of words, not {_shown(text)}")
+        return Sentence.from_words(words)
+
+
+def _shown(value: object) -> str:
+    """Return how an error shows what was given."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _refuse(index: int, pieces: int) -> None:
+    raise WeftError(f"sentence pair {index + 1}: {describe_too_long(pieces)}")
 
 
 def encode_pairs(
-    pairs: Sequence[WordPair], subwords: Subwords, first: int = 0, on_long: OnLong | None = None
+    pairs: Sequence[WordPair], subwords: Subwords, on_long: OnLong = _refuse, first: int = 0
 ) -> Iterator[EncodedPair]:
     """Cut the words of pairs into pieces. Yields all pairs but those with an empty side and those that are too long.
 
-    ``first`` is the index of the first pair in the whole stream, for ``on_long`` and errors.
+    ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """
     for number, (source, target) in enumerate(pairs):
         sides = subwords.encode(source), subwords.encode(target)
         longest = max(len(side.ids) for side in sides)
-        if longest <= MOST_PIECES:
-            if all(side.ids for side in sides):
-                yield EncodedPair(number, *sides)
-        elif on_long is not None:
+        if longest > MOST_PIECES:
             on_long(first + number, longest)
-        else:
-            raise WeftError(f"sentence pair {first + number + 1}: {describe_too_long(longest)}")
+        elif all(side.ids for side in sides):
+            yield EncodedPair(number, *sides)
 
 
 def describe_too_long(pieces: int) -> str:

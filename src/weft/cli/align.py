@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, Protocol, TextIO
+from typing import Annotated, Literal, NamedTuple, TextIO
 
 import tyro
 
@@ -19,7 +19,7 @@ from weft.align.alignment import Alignment
 from weft.align.formats import PAGE_END, PAGE_START, Format, formatted
 from weft.align.model_folder import find_model, is_small_aligner, read_aligner
 from weft.align.pictures import Panel, Picture, terminal_grid
-from weft.align.windowed import OnLong, describe_too_long
+from weft.align.windowed import WindowedAligner, describe_too_long
 from weft.cli.options import choice
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
@@ -234,10 +234,6 @@ _BEST_MERGE: dict[Method, Merge] = {
 }
 
 
-class AnyAligner(Protocol):
-    def align(self, pairs: Iterable[TextPair], on_long: OnLong, ahead: int = ...) -> Iterator[Alignment]: ...
-
-
 @dataclass(frozen=True)
 class Job:
     """What to align with, and how to write the links down."""
@@ -272,22 +268,19 @@ def answer(job: Job, numbered: tuple[int, Block]) -> Answer:
         bad.append(BadLine(block.file, block.first_line + number, describe_too_long(pieces)))
 
     size = len(block.source)
-    alignments = _aligner(job).align(_pairs(block, job.reverse, bad), on_long, size)
-    if job.reverse:
-        alignments = (alignment.reversed() for alignment in alignments)
+    alignments = _aligner(job).stream(_pairs(block, bad), on_long, size)
     text = "".join(_grids(alignments) if job.form == "grid" else formatted(alignments, job.form, first))
     return Answer(text, sorted(bad, key=lambda one: one.line), size, block.bytes_read)
 
 
-def _pairs(block: Block, reverse: bool, bad: list[BadLine]) -> Iterator[TextPair]:
-    """The text of all pairs, the model's source language in front. A bad line is an empty pair: no line is lost."""
+def _pairs(block: Block, bad: list[BadLine]) -> Iterator[TextPair]:
+    """Yield the text of all pairs. A bad line is an empty pair: no line is lost."""
     for index in range(len(block.source)):
         try:
-            source, target = block.pair(index)
+            yield block.pair(index)
         except BadLine as problem:
             bad.append(problem)
-            source, target = "", ""
-        yield (target, source) if reverse else (source, target)
+            yield "", ""
 
 
 def _grids(alignments: Iterable[Alignment]) -> Iterator[str]:
@@ -297,7 +290,7 @@ def _grids(alignments: Iterable[Alignment]) -> Iterator[str]:
 
 
 @functools.lru_cache(1)
-def _aligner(job: Job) -> AnyAligner:
+def _aligner(job: Job) -> WindowedAligner:
     """A small aligner, or a whole system with what suits it best where nothing is said."""
     if not is_small_aligner(job.model):
         if job.fast:
@@ -311,10 +304,18 @@ def _aligner(job: Job) -> AnyAligner:
 
     alone = multiprocessing.parent_process() is None
     threads = job.cores if alone else max(1, job.cores // job.processes)
-    return Aligner(job.model, threads, job.raw, job.merge or "mean", job.threshold, job.fast)
+    return Aligner(
+        job.model,
+        cores=threads,
+        raw=job.raw,
+        reverse=job.reverse,
+        merge=job.merge or "mean",
+        threshold=job.threshold,
+        fast=job.fast,
+    )
 
 
-def _load_scorer(job: Job) -> AnyAligner:
+def _load_scorer(job: Job) -> WindowedAligner:
     """A small aligner on a GPU, in half precision instead of eight bits."""
     import torch
 
@@ -328,10 +329,10 @@ def _load_scorer(job: Job) -> AnyAligner:
     chosen = scorer.fast if job.fast and scorer.fast is not None else scorer
     threshold = config.threshold if job.threshold is None else job.threshold
     merge = job.merge or "mean"
-    return TorchAligner(chosen.attention, subwords, device, merge, threshold, job.raw, _SCORER_TOKENS)
+    return TorchAligner(chosen.attention, subwords, device, merge, threshold, job.raw, job.reverse, _SCORER_TOKENS)
 
 
-def _load_system(job: Job) -> AnyAligner:
+def _load_system(job: Job) -> WindowedAligner:
     import torch
 
     from weft.model.system import AlignmentSystem
@@ -345,4 +346,4 @@ def _load_system(job: Job) -> AnyAligner:
     if threshold is None:
         threshold = system.guided.threshold if system.guided is not None else 0.0
     merge = job.merge or _BEST_MERGE[method]
-    return TorchAligner(system.attend(method), system.subwords, system.device, merge, threshold, job.raw)
+    return TorchAligner(system.attend(method), system.subwords, system.device, merge, threshold, job.raw, job.reverse)

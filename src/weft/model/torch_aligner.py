@@ -1,4 +1,4 @@
-"""From sentence pairs as words to links between words, with torch."""
+"""Align with torch: a method of a whole system, or the scorer of a small aligner on a GPU."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCH_TOKENS = 8_000
 
 
 class TorchAligner(WindowedAligner):
-    """Alignments for a stream of pairs by whatever attends in torch: a method of a system, or a scorer on a GPU."""
+    """An aligner whose attention torch computes."""
 
     def __init__(
         self,
@@ -30,9 +30,10 @@ class TorchAligner(WindowedAligner):
         merge: Merge,
         threshold: float,
         raw: bool = False,
+        reverse: bool = False,
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
-        super().__init__(subwords, merge, threshold, raw, _AHEAD)
+        super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
         self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
 
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
@@ -43,8 +44,8 @@ class TorchAligner(WindowedAligner):
 
 
 def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:
-    """What is attended to in a batch."""
-    forward, backward = (way.float().cpu().numpy() for way in attend(_rows(batch, device)))
+    """Compute the attention of a batch."""
+    forward, backward = (one.float().cpu().numpy() for one in attend(_rows(batch, device)))
     return BatchAttention.of(
         forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
     )
@@ -58,9 +59,9 @@ def align(
     threshold: float = 0.0,
     batch_tokens: int = _BATCH_TOKENS,
 ) -> dict[Merge, list[Links]]:
-    """The links of all pairs, merged in each of the ways asked for; ``attend`` is a method of the system.
+    """Align pairs by ``attend``, a method of the system. Returns the links of all pairs for each of ``merges``.
 
-    ``threshold`` is for cells with a high mean.
+    ``threshold`` is for the merge ``mean``.
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
     for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
@@ -72,7 +73,7 @@ def align(
 
 
 def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
-    """Pairs of similar length, as many as the budget allows for the longer side."""
+    """Yield batches of pairs of similar length, as large as the budget allows for the longer side."""
 
     def length(one: EncodedPair) -> int:
         return max(len(one.source.ids), len(one.target.ids)) + 1
@@ -88,7 +89,7 @@ def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list
 
 
 def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
-    """One pair a row."""
+    """Return the pieces of a batch, one pair a row."""
     sides = []
     for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
         ids = np.full((len(batch), max(map(len, sentences)) + 1), PAD, np.int32)
@@ -99,11 +100,14 @@ def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
 
 
 def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> tuple[np.ndarray, np.ndarray]:
-    """The attention between the words of a pair, forward and backward, each (target words, source words).
+    """Return the attention between the words of a pair, forward and backward, each (target words, source words).
 
-    A word attends to another as its pieces do on average, and to all pieces of the other together.
+    A word's attention is the mean over its pieces of what each pays to all pieces of the other word together.
     """
-    (encoded,) = encode_pairs([pair], system.subwords)
+    encoded = next(encode_pairs([pair], system.subwords), None)
+    if encoded is None:  # a side is empty
+        nothing = np.zeros((len(pair[1]), len(pair[0])))
+        return nothing, nothing
     attention = attend(_rows([encoded], system.device))
     source, target = (_membership(side) for side in (encoded.source, encoded.target))  # (words, pieces)
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
@@ -114,5 +118,5 @@ def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> t
 
 
 def _membership(pieces: Pieces) -> np.ndarray:
-    """1 where a piece belongs to a word. (words, pieces)"""
+    """Return 1 where a piece belongs to a word. (words, pieces)"""
     return np.equal.outer(np.arange(pieces.words[-1] + 1), np.array(pieces.words)).astype(float)
