@@ -23,7 +23,7 @@ from weft.workers import map_in_order, processes
 ENDLESS = """
 import itertools, os, signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let programs in the background ignore it
-from weft.errors import errors_as_lines
+from weft.command import run_as_command
 from weft.workers import map_in_order
 
 def worker(item):
@@ -35,7 +35,7 @@ def items():
         yield number
 
 if __name__ == "__main__":
-    with errors_as_lines():
+    with run_as_command():
         for process in map_in_order(worker, items(), 2):
             print(process, flush=True)
 """

@@ -6,14 +6,19 @@ here works without it.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from types import TracebackType
 from typing import Any
 
+from weft.errors import printable
+
 
 def say(message: str) -> None:
-    """Tell the user something on stderr, where it never mixes with data."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a message on stderr, where it never mixes with data. A stderr that takes none ends no run."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(printable(message), file=sys.stderr, flush=True)
 
 
 class Progress:
@@ -21,7 +26,7 @@ class Progress:
 
     def __init__(self, visible: bool = True) -> None:
         self._bar: Any = None
-        self._visible = visible and sys.stderr.isatty()
+        self._visible = visible and sys.stderr is not None and sys.stderr.isatty()
 
     def phase(self, name: str, total: float, unit: str, done: float = 0) -> None:
         """Start a phase of ``total`` units (0: nobody knows how many), ``done`` of which were finished earlier."""

@@ -5,14 +5,13 @@ None of them imports torch, onnxruntime or matplotlib before it runs, so that ``
 
 from __future__ import annotations
 
-import os
 import sys
 
 import tyro
 
 import weft
 from weft.cli import align, demo, evaluate, experiments, models, plot, prepare, show, symmetrize, train, translate, tune
-from weft.errors import errors_as_lines
+from weft.command import run_as_command
 
 _COMMANDS = {
     "align": align.align,
@@ -32,18 +31,13 @@ _COMMANDS = {
 
 def main() -> None:
     """Run the command ``weft``."""
-    if sys.argv[1:] == ["--version"]:
-        print(f"weft {weft.__version__}")
-        return
-    try:
-        with errors_as_lines():
-            tyro.extras.subcommand_cli_from_dict(
-                _COMMANDS,
-                prog="weft",
-                description="Neural word alignment from parallel text alone.",
-                config=(tyro.conf.FlagCreatePairsOff,),
-            )
-            sys.stdout.flush()
-    except BrokenPipeError:  # whoever reads our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains while it exits
-        sys.exit(1)
+    with run_as_command():
+        if sys.argv[1:] == ["--version"]:
+            print(f"weft {weft.__version__}")
+            return
+        tyro.extras.subcommand_cli_from_dict(
+            _COMMANDS,
+            prog="weft",
+            description="Neural word alignment from parallel text alone.",
+            config=(tyro.conf.FlagCreatePairsOff,),
+        )

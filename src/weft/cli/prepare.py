@@ -8,6 +8,7 @@ from typing import Annotated
 import tyro
 
 from weft.config import PrepareConfig
+from weft.errors import remedy_for_bad_lines
 from weft.progress import say
 
 
@@ -34,4 +35,5 @@ def prepare(
     from weft.corpus.build import prepare, report
     from weft.text.reading import Corpus
 
-    say(report(prepare(Corpus(files, source, target), config, output, force)))
+    with remedy_for_bad_lines("fix the line, or leave such lines out with --skip-bad"):
+        say(report(prepare(Corpus(files, source, target), config, output, force)))

@@ -2,7 +2,7 @@
 
 import sys
 
-from weft.errors import errors_as_lines
+from weft.command import run_as_command
 from weft.progress import say
 from weft.recipe import find_recipe, load_recipe
 from weft.train.run import run_recipe
@@ -12,5 +12,5 @@ if __name__ == "__main__":
     if not arguments:
         say("usage: python -m weft.train RECIPE.toml [training.updates=500 …] [--force]")
         sys.exit(2)
-    with errors_as_lines():
+    with run_as_command():
         run_recipe(load_recipe(find_recipe(arguments[0]), arguments[1:]), force="--force" in sys.argv)
