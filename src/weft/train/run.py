@@ -15,7 +15,7 @@ from weft.corpus.build import prepare, report
 from weft.corpus.packing import PackedRows, pack
 from weft.corpus.piece_links import PieceLinks
 from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest
-from weft.errors import WeftError
+from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.model.torch_folder import load_translation
@@ -110,7 +110,8 @@ def _prepared(recipe: Recipe, run: Path, process: Process) -> PreparedCorpus:
             _check_same(recipe, folder)
         else:
             corpus = Corpus(recipe.files, recipe.source, recipe.target)
-            say(report(prepare(corpus, recipe.prepare, folder)))
+            with remedy_for_bad_lines("fix the line, or leave such lines out with prepare.skip_bad=true"):
+                say(report(prepare(corpus, recipe.prepare, folder)))
     process.wait()
     return open_prepared(folder)
 
