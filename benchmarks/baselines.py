@@ -36,7 +36,7 @@ _LONGEST = 200  # words; longer sentences are left out, as in training
 
 def word_pairs(corpus: Corpus) -> Iterator[WordPair]:
     for block in corpus.blocks():
-        for source, target in block.pairs(skip_bad=True, on_bad=lambda bad: None):
+        for source, target in block.pairs(on_bad=lambda bad: None):
             yield split_spaces(source), split_spaces(target)
 
 

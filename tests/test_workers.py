@@ -51,7 +51,7 @@ def double(item: int) -> int:
 
 
 def read_block(block: Block) -> int:
-    return len(list(block.pairs(False, lambda bad: None)))
+    return len(list(block.pairs()))
 
 
 def divide(item: int) -> float:

@@ -6,6 +6,7 @@ import gzip
 import io
 import lzma
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -28,12 +29,8 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def unexpected(bad: BadLine) -> None:
-    raise AssertionError(f"no line should be bad: {bad}")
-
-
 def pairs_of(corpus: Corpus) -> list[tuple[str, str]]:
-    return [pair for block in corpus.blocks() for pair in block.pairs(False, unexpected)]
+    return [pair for block in corpus.blocks() for pair in block.pairs()]
 
 
 def write(path: Path, content: str | bytes) -> str:
@@ -157,7 +154,7 @@ def test_bad_lines_can_be_skipped(tmp_path: Path) -> None:
     name = write(tmp_path / "text.tsv", b"a\tb\n\xff\t\nbad\nc\td\n")
     bad: list[BadLine] = []
     (block,) = Corpus(files=(name,)).blocks()
-    assert list(block.pairs(True, bad.append)) == [("a", "b"), ("c", "d")]
+    assert list(block.pairs(bad.append)) == [("a", "b"), ("c", "d")]
     assert [line.line for line in bad] == [2, 3]
 
 
@@ -172,6 +169,83 @@ def test_a_bad_line_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     set_stdin(monkeypatch, b"a\tb\nbad\n")
     with pytest.raises(BadLine, match="stdin:2: expected two columns"):
         pairs_of(Corpus(files=("-",)))
+
+
+def test_a_line_of_more_than_16_megabytes_is_bad_and_the_next_one_is_read(tmp_path: Path) -> None:
+    longest = b"a\t" + b"b" * ((1 << 24) - 2)
+    name = write(tmp_path / "text.tsv", longest + b"\n" + longest + b"c\n" + b"\0" * (1 << 26) + b"\nd\te\n")
+    bad: list[BadLine] = []
+    found = [pair for block in Corpus(files=(name,)).blocks() for pair in block.pairs(bad.append)]
+    assert [(source, len(target)) for source, target in found] == [("a", (1 << 24) - 2), ("d", 1)]
+    assert [str(line) for line in bad] == [f"{name}:{number}: longer than 16 MB" for number in (2, 3)]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_a_bomb_takes_little_memory(ending: str, tmp_path: Path) -> None:
+    """A compressed line of 1 GB between two good ones, read with less than that."""
+    zeros = COMPRESS[ending](bytes(1 << 26)) * 16  # parts one after the other
+    content = COMPRESS[ending](b"a\tb\n") + zeros + COMPRESS[ending](b"\nc\td\n")
+    name = write(tmp_path / f"text.tsv{ending}", content)
+    code = (
+        "import resource, sys\nfrom weft.text.reading import Corpus\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 29, 1 << 29))\n"
+        "bad = []\n"
+        "print([pair for block in Corpus(files=(sys.argv[1],)).blocks() for pair in block.pairs(bad.append)], len(bad))"
+    )
+    result = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True)
+    assert result.stdout == "[('a', 'b'), ('c', 'd')] 1\n", result.stderr
+
+
+def test_blocks_end_after_so_many_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus_module, "_BLOCK_BYTES", 10)
+    name = write(tmp_path / "text.tsv", "1234\t6789\n" * 2 + "a\tb\n" * 4)
+    blocks = list(Corpus(files=(name,)).blocks())
+    assert [(block.first_line, len(block.source)) for block in blocks] == [(1, 2), (3, 4)]
+
+
+# -- JSONL -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ending", list(COMPRESS))
+def test_json_lines(ending: str, tmp_path: Path) -> None:
+    lines = '{"source": "größer", "target": "a\\tb"}\n{"target": {"text": "y"}, "source": {"text": "\\ud83d\\ude00"}}\n'
+    name = write(tmp_path / f"text.jsonl{ending}", COMPRESS[ending](lines.encode()))
+    assert pairs_of(Corpus(files=(name,))) == [("größer", "a\tb"), ("😀", "y")]
+
+
+@pytest.mark.parametrize("name", ["my.jsonl.tsv", "my.jsonl.d", "my.jsonl.tsv.gz"])
+def test_only_the_last_ending_tells_the_form(name: str, tmp_path: Path) -> None:
+    content = b"one\teins\n"
+    file = write(tmp_path / name, gzip.compress(content) if name.endswith("gz") else content)
+    assert pairs_of(Corpus(files=(file,))) == [("one", "eins")]
+
+
+def test_the_form_can_be_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    set_stdin(monkeypatch, b'{"source": "a", "target": "b"}\n')
+    assert pairs_of(Corpus(files=("-",), form="jsonl")) == [("a", "b")]
+    name = write(tmp_path / "text.jsonl", "{ a\tb }\n")
+    assert pairs_of(Corpus(files=(name,), form="columns")) == [("{ a", "b }")]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"source": "\\ud800", "target": "x"}', "half a surrogate pair"),
+        ('{"source": "x", "target": {"text": "a\\udfffb"}}', "half a surrogate pair"),
+        ("[" * 100_000, "expected an object"),
+        ('{"source": ' * 100_000, "expected an object"),
+        ('{"source": "x"}', "expected an object"),
+        ('["source", "target"]', "expected an object"),
+        ('{"source": "x", "target": 1}', "must be text"),
+        ("", "expected an object"),
+    ],
+    ids=["surrogate", "surrogate in an object", "brackets", "braces", "one side", "list", "number", "empty"],
+)
+def test_a_bad_object_is_a_bad_line(line: str, problem: str, tmp_path: Path) -> None:
+    name = write(tmp_path / "text.jsonl", '{"source": "a", "target": "b"}\n' + line + "\n")
+    with pytest.raises(BadLine) as caught:
+        pairs_of(Corpus(files=(name,)))
+    assert caught.value.line == 2 and problem in caught.value.problem
 
 
 # -- bad files ---------------------------------------------------------------------------------------------------------
@@ -216,6 +290,11 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         Corpus(source=(write(tmp_path / "text.en", ""),), target=(missing,))
 
 
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="is a folder"):
+        Corpus(files=(str(tmp_path),))
+
+
 def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:
     corpus = Corpus(files=(write(tmp_path / "text.tsv", "a\tb\n"),))
     (tmp_path / "text.tsv").unlink()
@@ -245,7 +324,7 @@ def test_stdin_cannot_be_both_sides() -> None:
 def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_bytes("\ufeffa\tb\nc\td\n".encode())
     blocks = Corpus(files=(str(tmp_path / "text.tsv"),)).blocks()
-    assert [pair for block in blocks for pair in block.pairs(False, print)] == [("a", "b"), ("c", "d")]
+    assert [pair for block in blocks for pair in block.pairs()] == [("a", "b"), ("c", "d")]
 
 
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
@@ -267,8 +346,17 @@ def test_columns_of_a_parquet_file(tmp_path: Path) -> None:
     corpus = Corpus(files=(str(tmp_path / "text.parquet"),))
     blocks = list(corpus.blocks(3))
     assert [(block.first_line, len(block.source)) for block in blocks] == [(1, 3), (4, 1)]
-    found = [pair for block in blocks for pair in block.pairs(skip_bad=False, on_bad=lambda bad: None)]
+    found = [pair for block in blocks for pair in block.pairs()]
     assert found == [(source or "", target) for source, target in pairs]
+
+
+def test_invalid_utf8_in_a_parquet_file_is_a_bad_line(tmp_path: Path) -> None:
+    broken = pyarrow.array([b"good", b"\xed\xa0\x80"]).view(pyarrow.string())
+    pyarrow.parquet.write_table(pyarrow.table({"source": broken, "target": ["a", "b"]}), tmp_path / "text.parquet")
+    bad: list[BadLine] = []
+    (block,) = Corpus(files=(str(tmp_path / "text.parquet"),)).blocks()
+    assert list(block.pairs(bad.append)) == [("good", "a")]
+    assert [(line.line, line.problem) for line in bad] == [(2, "invalid UTF-8 at byte 1")]
 
 
 def test_parquet_files_that_will_not_do(tmp_path: Path) -> None:

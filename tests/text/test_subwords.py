@@ -174,3 +174,18 @@ def test_a_foreign_tokenizer_is_an_error(vocabulary: dict[str, int], tmp_path: P
     Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>")).save(str(path))
     with pytest.raises(WeftError, match=r"tokenizer\.json: not a tokenizer of weft"):
         Subwords.load(path, TextConfig())
+
+
+@pytest.mark.parametrize("word", ["\ud800", "a\udfffb", "\ude00\ud83d"])
+def test_half_a_surrogate_pair_counts_as_a_replacement_character(word: str) -> None:
+    subwords = learned()
+    expected = "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in word)
+    assert subwords.pieces_of_word(word) == subwords.pieces_of_word(expected)
+    assert subwords.pieces_of_word("\ud83d\ude00") == subwords.pieces_of_word("\U0001f600")
+
+
+def test_very_long_words_are_not_kept_in_memory() -> None:
+    subwords = Subwords.learn(["ab ab"], 1, TextConfig())
+    for length in (50, 500, 5_000):
+        assert len(subwords.pieces_of_word("x" * length)) == length + 1
+    assert max(map(len, subwords._cache)) == 50

@@ -172,7 +172,7 @@ def _numbered(blocks: Iterable[Block], done: int) -> Iterator[tuple[int, Block]]
     first = 1
     for block in blocks:
         skip = min(max(done + 1 - first, 0), len(block.source))
-        yield first + skip, block.behind(skip)
+        yield first + skip, block.without_first(skip)
         first += len(block.source)
 
 

@@ -10,6 +10,7 @@ import tyro
 from weft.config import PrepareConfig
 from weft.errors import remedy_for_bad_lines
 from weft.progress import say
+from weft.text.reading import Corpus, Form
 
 
 def prepare(
@@ -19,6 +20,7 @@ def prepare(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])],
     source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
     target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    input_format: Form = "auto",
     config: Annotated[PrepareConfig, tyro.conf.OmitArgPrefixes] = PrepareConfig(),  # noqa: B008
     force: bool = False,
 ) -> None:
@@ -29,11 +31,11 @@ def prepare(
         output: Folder to make.
         source: Source sides of text in two files.
         target: Target sides, as many files as source sides.
+        input_format: Columns or jsonl; auto: as the file's name says, and columns for stdin.
         config: Options, recorded in the folder.
         force: Overwrite the folder if it exists.
     """
     from weft.corpus.build import prepare, report
-    from weft.text.reading import Corpus
 
     with remedy_for_bad_lines("fix the line, or leave such lines out with --skip-bad"):
-        say(report(prepare(Corpus(files, source, target), config, output, force)))
+        say(report(prepare(Corpus(files, source, target, input_format), config, output, force)))

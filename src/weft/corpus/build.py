@@ -140,7 +140,7 @@ def _clean(config: PrepareConfig, block: Block) -> _Cleaned:
     fingerprints: list[tuple[int, int]] = []
     counts: Counter[str] = Counter()
     bad: list[BadLine] = []
-    for source_text, target_text in block.pairs(config.skip_bad, bad.append):
+    for source_text, target_text in block.pairs(bad.append if config.skip_bad else None):
         source = split_words(source_text, text.tokenisation, text.source_language)
         target = split_words(target_text, text.tokenisation, text.target_language)
         longer, shorter = max(len(source), len(target)), min(len(source), len(target))

@@ -16,13 +16,15 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from weft.config import TextConfig
 from weft.errors import WeftError
+from weft.storage import write_text
 from weft.text.words import normaliser
 
 PAD = 0  # fills rows
 END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
 _SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece of text never has the same spelling
 _MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
-_CACHED_WORDS = 200_000
+_CACHED_WORDS = 200_000  # words repeat
+_LONGEST_CACHED = 100  # characters: longer words hardly repeat, and would fill the memory
 
 
 class Pieces(NamedTuple):
@@ -83,7 +85,8 @@ class Subwords:
         return subwords
 
     def save(self, path: Path) -> None:
-        path.write_text(self._tokenizer.to_str(), encoding="utf-8")
+        """Write the vocabulary to a file."""
+        write_text(path, self._tokenizer.to_str())
 
     def __len__(self) -> int:
         """The size of the vocabulary."""
@@ -94,13 +97,20 @@ class Subwords:
         return len(self) - len(_SPECIAL) - 256
 
     def pieces_of_word(self, word: str) -> tuple[int, ...]:
-        """The piece ids of one word as the user wrote it; remembered, because words repeat."""
+        """Return the piece ids of one word as the user wrote it.
+
+        Half a surrogate pair, which Python strings may hold though it is no character, counts as �.
+        """
         pieces = self._cache.get(word)
         if pieces is None:
+            normalised = self._normalise(word)
+            if not normalised.isascii():
+                normalised = normalised.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            pieces = tuple(self._tokenizer.encode(normalised, add_special_tokens=False).ids)
             if len(self._cache) >= _CACHED_WORDS:
                 self._cache.clear()
-            pieces = tuple(self._tokenizer.encode(self._normalise(word), add_special_tokens=False).ids)
-            self._cache[word] = pieces
+            if len(word) <= _LONGEST_CACHED:
+                self._cache[word] = pieces
         return pieces
 
     def encode(self, words: Iterable[str]) -> Pieces:

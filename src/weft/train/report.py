@@ -56,7 +56,7 @@ class Gold:
         pairs = [
             (split_spaces(source), split_spaces(target))
             for block in corpus.blocks()
-            for source, target in block.pairs(skip_bad=False, on_bad=lambda bad: None)
+            for source, target in block.pairs()
         ]
         if len(links) != len(pairs):
             raise WeftError(f"{config.links} has {len(links):,} lines but {config.source} has {len(pairs):,}")

@@ -20,7 +20,7 @@ from weft.align.model_folder import GRAPH, read_aligner
 from weft.config import TuneConfig
 from weft.corpus.packing import PackedRows, pack
 from weft.corpus.prepared import Side
-from weft.errors import BadLine, WeftError
+from weft.errors import WeftError, remedy_for_bad_lines
 from weft.storage import checksum_of
 from weft.text.reading import Corpus
 from weft.text.subwords import Subwords
@@ -87,11 +87,9 @@ def _packed(corpus: Corpus, subwords: Subwords, config: TuneConfig) -> PackedRow
 
 
 def _pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
-    def refuse(bad: BadLine) -> None:
-        raise WeftError(f"{bad.file}:{bad.line}: {bad.problem}; mend the line or leave it out")
-
-    for block in corpus.blocks():
-        yield from block.pairs(skip_bad=True, on_bad=refuse)
+    with remedy_for_bad_lines("fix the line or leave it out"):
+        for block in corpus.blocks():
+            yield from block.pairs()
 
 
 def _side(sentences: Sequence[Sequence[int]]) -> Side:
