@@ -1,6 +1,7 @@
-"""The only way anything is written: beside its place, flushed to disk, then renamed, so that nobody sees half of it.
+"""The only way files and folders are written: beside their place, flushed to disk, then renamed.
 
-And its counterpart, JSON files that describe folders (prepared corpora, links, models) and name the format they are of.
+A reader sees the old content or the new, never half of it, and so does a run that follows a kill. Also reads the JSON
+files that describe folders (prepared corpora, links, models) and name their format.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from weft.errors import WeftError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
 
 _MOST_JSON = 50_000_000  # bytes; a description is never so large
 
@@ -25,51 +31,113 @@ _MOST_JSON = 50_000_000  # bytes; a description is never so large
 def atomic_file(path: Path) -> Iterator[Path]:
     """Yield a path beside ``path`` to write to; it takes the name ``path`` at the end, or is removed on any error.
 
-    Raises WeftError if the disk does not take it.
+    A symbolic link stays, and its target is replaced. A device or a pipe is written as it is.
+    Raises WeftError if the disk does not take the file or if another process is writing it.
     """
-    try:
-        partial = _beside(path)
-        yield partial
-        _flush(partial)
-        partial.replace(path)
-    except OSError as error:
-        raise _not_written(path, error) from None
-    finally:
-        path.with_name(f"{path.name}.partial").unlink(missing_ok=True)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        yield path
+        return
+    place = path.resolve()
+    partial = _beside(place, "partial")
+    with _errors_of_writing(path, partial):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(partial, os.O_RDWR | os.O_CREAT):
+            try:
+                os.truncate(partial, 0)  # what a killed run has left
+                yield partial
+                _flush(partial)
+                partial.replace(place)
+                _flush(place.parent)
+            finally:
+                partial.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder beside ``folder`` to fill; it takes the place of ``folder`` at the end, or is removed."""
+    """Yield an empty folder beside ``folder`` to fill; it takes the place of ``folder`` at the end, or is removed.
+
+    No system call replaces a folder, so the old one is set aside as ``folder.old`` in between. A kill at that moment
+    leaves both complete, and the next call restores the old one. Raises WeftError as `atomic_file` does.
+    """
+    place = folder.resolve()
+    partial, old = _beside(place, "partial"), _beside(place, "old")
+    with _errors_of_writing(folder, partial):
+        if place.exists() and not place.is_dir():
+            raise WeftError(f"{folder}: exists and is no folder")
+        partial.mkdir(parents=True, exist_ok=True)
+        with _locked(partial, os.O_RDONLY):
+            try:
+                for left in partial.iterdir():  # what a killed run has left
+                    shutil.rmtree(left) if left.is_dir() else left.unlink()
+                _restore(old, place)
+                shutil.rmtree(old, ignore_errors=True)
+                yield partial
+                for path in [*partial.rglob("*"), partial]:
+                    _flush(path)
+                if place.exists():
+                    place.rename(old)
+                partial.rename(place)
+                _flush(place.parent)
+                shutil.rmtree(old, ignore_errors=True)
+            finally:
+                _restore(old, place)
+                shutil.rmtree(partial, ignore_errors=True)
+
+
+def _beside(place: Path, ending: str) -> Path:
+    return place.with_name(f"{place.name}.{ending}")
+
+
+def _restore(old: Path, place: Path) -> None:
+    if old.exists() and not place.exists():
+        old.rename(place)
+
+
+@contextmanager
+def _locked(partial: Path, flags: int) -> Iterator[None]:
+    """Hold a lock on what is being written, which ends with the process; Windows has none."""
+    if fcntl is None:
+        partial.touch()
+        yield
+        return
+    descriptor = os.open(partial, flags, 0o666)
     try:
-        partial = _beside(folder)
-        partial.mkdir()
-        yield partial
-        for path in partial.iterdir():
-            _flush(path)
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
-    except OSError as error:
-        raise _not_written(folder, error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            taken = not os.path.samestat(os.fstat(descriptor), os.stat(partial))  # renamed before we had the lock
+        except (BlockingIOError, FileNotFoundError):
+            taken = True
+        except OSError:  # a file system without locks
+            taken = False
+        if taken:
+            raise WeftError(f"{partial}: another process is writing it")
+        yield
     finally:
-        shutil.rmtree(folder.with_name(f"{folder.name}.partial"), ignore_errors=True)
-
-
-def _beside(path: Path) -> Path:
-    """Return the name to write under, without what a killed run may have left there; makes the parent folder."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.partial")
-    shutil.rmtree(partial) if partial.is_dir() else partial.unlink(missing_ok=True)
-    return partial
+        os.close(descriptor)
 
 
 def _flush(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
+    """Make sure that a file, or the names in a folder, are on disk."""
+    is_folder = path.is_dir()
+    if is_folder and os.name == "nt":
+        return
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        with suppress(*[OSError] if is_folder else []):  # not every file system can do it for folders
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def _not_written(path: Path, error: OSError) -> WeftError:
-    return WeftError(f"{path}: cannot be written: {error.strerror or error}; what was there before is untouched")
+@contextmanager
+def _errors_of_writing(path: Path, partial: Path) -> Iterator[None]:
+    """Turn OSError into WeftError that names ``path``, and the file that could not be used if that is another one."""
+    try:
+        yield
+    except OSError as error:
+        other = f"{error.filename}: " if error.filename and str(partial) not in str(error.filename) else ""
+        problem = f"{other}{error.strerror or error}"
+        raise WeftError(f"{path}: cannot be written: {problem}; what was there before is untouched") from None
 
 
 def write_text(path: Path, text: str) -> None:
@@ -84,7 +152,7 @@ def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
 
 
 def write_array(path: Path, array: np.ndarray) -> None:
-    """Write the bytes of an array. (``np.tofile`` loses the last bytes on a full disk without a word.)"""
+    """Write the bytes of an array. (On a full disk ``np.tofile`` loses the last ones silently.)"""
     with path.open("wb") as file:
         file.write(np.ascontiguousarray(array).data)
 

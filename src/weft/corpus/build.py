@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ from weft.config_io import to_dict
 from weft.corpus.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, open_prepared, read_manifest
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
-from weft.storage import checksum_of
+from weft.storage import atomic_folder, checksum_of, write_array, write_json
 from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
 from weft.text.subwords import Subwords
@@ -49,20 +47,8 @@ def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = F
         if not force:
             raise WeftError(f"{folder}: already exists; choose another folder or overwrite it with --force")
         read_manifest(folder)  # --force is for prepared corpora, not for whatever else people keep in folders
-    staging = folder.resolve().with_name(f"{folder.resolve().name}.partial")
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        with Progress() as progress:
-            _fill(staging, corpus, config, progress)
-        if folder.exists():
-            shutil.rmtree(folder)
-        staging.rename(folder)
-    except OSError as error:
-        problem = error.strerror or error
-        raise WeftError(f"{error.filename or staging}: {problem}; nothing was written to {folder}") from None
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
+    with atomic_folder(folder) as staging, Progress() as progress:
+        _fill(staging, corpus, config, progress)
     return open_prepared(folder)
 
 
@@ -99,7 +85,7 @@ def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progre
         "options": to_dict(config),
         "files": files,
     }
-    (staging / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_json(staging / MANIFEST, manifest)
 
 
 # -- read: lines to words ----------------------------------------------------------------------------------------------
@@ -243,8 +229,7 @@ def _encode(
                 collected.append(pieces)
             progress.advance(len(encoded[0][1]))
     for side, collected in zip(SIDES, lengths, strict=True):
-        offsets = np.cumsum(np.concatenate(collected)).astype("<i8")
-        (staging / f"{side}.offsets").write_bytes(offsets.data)  # np.tofile drops the last bytes on a full disk
+        write_array(staging / f"{side}.offsets", np.cumsum(np.concatenate(collected)).astype("<i8"))
 
 
 @functools.lru_cache(maxsize=1)
