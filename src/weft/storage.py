@@ -157,19 +157,35 @@ def write_array(path: Path, array: np.ndarray) -> None:
         file.write(np.ascontiguousarray(array).data)
 
 
-def read_json(path: Path) -> Any:
-    """Read a JSON file. Raises FileNotFoundError if it is missing, WeftError if it cannot be read."""
+def read_bytes(path: Path, most: int) -> bytes:
+    """Read a regular file of at most ``most`` bytes. Raises WeftError if there is none or it cannot be read."""
     try:
-        if not path.is_file() and path.exists():
+        if path.exists() and not path.is_file():  # devices have no end, and pipes may never begin
             raise WeftError(f"{path}: not a regular file")
-        if path.stat().st_size > _MOST_JSON:
-            raise WeftError(f"{path}: too large for what it should be")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
+                raise WeftError(f"{path}: {size / 1e6:,.1f} MB, but it can have {most / 1e6:,.1f} MB at most")
+            return file.read(size)
     except OSError as error:
         raise WeftError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError):  # also of what is no UTF-8
+
+
+def read_text(path: Path, most: int) -> str:
+    """Read a regular file of at most ``most`` bytes of UTF-8. Raises WeftError if there is none or it is damaged."""
+    try:
+        return read_bytes(path, most).decode()
+    except UnicodeDecodeError:
+        raise WeftError(f"{path}: damaged: not UTF-8") from None
+
+
+def read_json(path: Path, most: int = _MOST_JSON) -> Any:
+    """Read a JSON file. Raises FileNotFoundError if it is missing, WeftError if it cannot be read."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(path)
+    try:
+        return json.loads(read_text(path, most))
+    except (ValueError, RecursionError):
         raise WeftError(f"{path}: damaged: not JSON") from None
 
 
