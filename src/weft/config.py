@@ -31,6 +31,12 @@ def _at_least(config: Any, least: int, *names: str) -> None:
             raise WeftError(f"{name} must be at least {least}, but is {getattr(config, name)}")
 
 
+def _check_width(config: Any) -> None:
+    _at_least(config, 1, "width", "feed_forward", "heads")
+    if config.width % (2 * config.heads):
+        raise WeftError(f"width must be a multiple of twice the heads, but is {config.width} for {config.heads} heads")
+
+
 def _shares(config: Any, *names: str) -> None:
     for name in names:
         if not 0 <= getattr(config, name) < 1:
@@ -99,9 +105,8 @@ class ModelConfig:
     """Dropout on embeddings and on the output of every sublayer."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "width", "feed_forward", "heads", "encoder_layers", "decoder_layers")
-        if self.width % (2 * self.heads):
-            raise WeftError(f"width must be a multiple of twice the heads, but is {self.width} for {self.heads} heads")
+        _at_least(self, 1, "encoder_layers", "decoder_layers")
+        _check_width(self)
         _shares(self, "dropout")
 
 
@@ -245,7 +250,7 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 0, "layers")
-        _at_least(self, 1, "width", "feed_forward", "heads")
+        _check_width(self)
 
 
 @dataclass(frozen=True)
