@@ -16,7 +16,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from weft.config import TextConfig
 from weft.errors import WeftError
-from weft.storage import write_text
+from weft.storage import read_bytes, write_text
 from weft.text.words import normaliser
 
 PAD = 0  # fills rows
@@ -25,6 +25,7 @@ _SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece 
 _MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
 _CACHED_WORDS = 200_000  # words repeat
 _LONGEST_CACHED = 100  # characters: longer words hardly repeat, and would fill the memory
+_MOST_BYTES = 50_000_000  # of a tokenizer file
 
 
 class Pieces(NamedTuple):
@@ -68,10 +69,9 @@ class Subwords:
     @classmethod
     def load(cls, path: Path, text: TextConfig, size: int | None = None) -> Subwords:
         """The vocabulary of a file, which must have ``size`` entries if that is given."""
+        content = read_bytes(path, _MOST_BYTES)
         try:
-            tokenizer = Tokenizer.from_str(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise WeftError(f"{path}: {error.strerror}") from None
+            tokenizer = Tokenizer.from_buffer(content)
         except Exception as error:  # the library raises bare Exceptions
             raise WeftError(f"{path}: not a tokenizer file: {error}") from None
         subwords = cls(tokenizer, text)
