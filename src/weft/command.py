@@ -17,14 +17,12 @@ from weft.errors import WeftError, printable
 
 _PACKAGES = {  # what to install for a module that is missing
     "torch": "weft[train]",
-    "safetensors": "weft[train]",
-    "onnx": "weft[train]",
-    "google": "weft[train]",  # protobuf, which onnx brings
+    "google": "protobuf",
     "sacrebleu": "weft[eval]",
     "matplotlib": "weft[eval]",
     "sacremoses": "weft[text]",
     "pyarrow": "weft[parquet]",
-    **{name: name for name in ("numpy", "onnxruntime", "tokenizers", "tqdm", "tyro", "zstandard")},
+    **{name: name for name in ("numpy", "onnxruntime", "safetensors", "tokenizers", "tqdm", "tyro", "zstandard")},
 }
 
 

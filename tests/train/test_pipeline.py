@@ -17,12 +17,12 @@ from weft.cli.demo import demo_recipe
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import read_links
+from weft.model.scorer import stored_scorers
 from weft.model.system import AlignmentSystem
 from weft.model.torch_aligner import TorchAligner, align, word_attention
 from weft.model.torch_folder import load_translation
 from weft.model.translator import Translator
 from weft.scoring import score
-from weft.train.export import read_scorer
 from weft.train.report import Gold
 from weft.train.run import run_recipe
 
@@ -148,9 +148,9 @@ def test_the_small_aligner_has_a_card(demo: Path) -> None:
 
 
 def test_a_scorer_in_torch_links_the_same_words(demo: Path, gold: Gold) -> None:
-    config, subwords = read_aligner(demo / "run" / "aligner")
-    scorer = read_scorer(demo / "run" / "aligner" / "model.onnx", config, dropout=0.0).eval()
-    torch_aligner = TorchAligner(scorer.attention, subwords, CPU, "mean", config.threshold)
+    content = read_aligner(demo / "run" / "aligner")
+    scorer, _ = stored_scorers(content)
+    torch_aligner = TorchAligner(scorer.eval().attention, content.subwords, CPU, "mean", content.config.threshold)
     ours, theirs = (list(one.align(gold.pairs)) for one in (torch_aligner, Aligner(demo / "run" / "aligner")))
     same = sum(len(one.links & other.links) for one, other in zip(ours, theirs, strict=True))
     assert same > 0.98 * max(sum(len(one.links) for one in side) for side in (ours, theirs))

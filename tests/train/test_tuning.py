@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import MODEL, TRAINING
+from tiny_runs import TRAINING
 
 from weft.align.onnx_aligner import Aligner
 from weft.config import EncoderConfig, TuneConfig
@@ -23,6 +23,7 @@ from weft.train.export import save_aligner
 from weft.train.tuning import tune
 
 PROCESS = Process(0, 1, torch.device("cpu"))
+SHAPE = EncoderConfig(layers=1, width=32, feed_forward=64, heads=4)
 FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
 CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, updates=150, learning_rate=4e-3))
 
@@ -31,12 +32,11 @@ CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, updates=150, learning
 def model(corpus: PreparedCorpus, tmp_path: Path) -> Path:
     """A small aligner that has learned nothing, but has its opinions."""
     torch.manual_seed(4)
-    scorer = Scorer(MODEL, len(corpus.subwords), layers=1)
+    scorer = Scorer(SHAPE, len(corpus.subwords)).eval()
     scorer.source.project.weight.data *= 6
-    scorer.add_fast(FAST, 0.0)
-    scorer.eval()
+    fast = Scorer(FAST, scorer).eval()
     text = torch.randint(2, 200, (2, 4, 12)).unbind()
-    save_aligner(tmp_path / "before", scorer, [PairRows.of(*text)], corpus.subwords, 0.4)
+    save_aligner(tmp_path / "before", scorer, fast, [PairRows.of(*text)], corpus.subwords, 0.4)
     return tmp_path / "before"
 
 
@@ -74,13 +74,13 @@ def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Co
     empty.write_text("one\tother\nonly one side\n")
     with pytest.raises(WeftError, match=r"empty\.tsv:2: expected two columns.* leave it out$"):
         tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
-    graph = model / "model.onnx"
-    graph.write_bytes(graph.read_bytes()[:-100])
+    weights = model / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
     with pytest.raises(WeftError, match="damaged or truncated"):
         tune(model, text, tmp_path / "run", CONFIG, PROCESS)
 
 
 def test_a_whole_system_cannot_be_tuned(model: Path, text: Corpus, tmp_path: Path) -> None:
     (model / "config.json").write_text(json.dumps({"format": "weft alignment system 1"}))
-    with pytest.raises(WeftError, match="not of the format 'weft aligner 1'"):
+    with pytest.raises(WeftError, match="not of the format 'weft aligner 2'"):
         tune(model, text, tmp_path / "run", CONFIG, PROCESS)

@@ -1,7 +1,7 @@
-"""The small aligner: a stream of sentence pairs in, the same number of alignments out, in order. No torch.
+"""The small aligner: a stream of sentence pairs in, an alignment for each out, in order. No torch.
 
-Its graph gives, for a batch of sentence pairs, how much attention each piece pays to those of the other side, in both
-directions; links are where the mean of both is high.
+For a batch of sentence pairs its graph computes the attention of each piece to those of the other side, in both
+directions; links are the cells where the mean of both is high.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Self
 
 import numpy as np
 import onnxruntime
 
 from weft.align.attention_to_links import BatchAttention
-from weft.align.graph import part_for
-from weft.align.model_folder import FAST, GRAPH, WAYS, find_model, read_aligner
+from weft.align.model_folder import find_model, read_aligner
+from weft.align.onnx_graph import scorer_graph
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
 from weft.config import Merge
 from weft.errors import WeftError
@@ -28,7 +29,8 @@ from weft.workers import processes
 
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _BATCH_TOKENS = 2_048
-_STEP = 8  # sentences are filled up to a multiple of this
+_STEP = 8  # sentences are padded to a multiple of this
+_ERRORS_ONLY = 3  # of onnxruntime's levels of logging
 
 
 class Aligner(WindowedAligner):
@@ -63,11 +65,11 @@ class Aligner(WindowedAligner):
             "model": folder, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge, "threshold": threshold,
             "fast": fast,
         }  # fmt: skip
-        config, subwords = read_aligner(folder, fast)
-        threshold = config.threshold if threshold is None else threshold
-        super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
-        self._file = folder / GRAPH
-        self._graph = part_for(self._file, [f"{FAST if fast else ''}{way}" for way in WAYS])
+        content = read_aligner(folder, fast)
+        threshold = content.config.threshold if threshold is None else threshold
+        super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
+        self._folder, self._tables = folder, content.tables()
+        self._graph = scorer_graph(*content.encoders(fast), content.config.encoders.width)
         self._cores = cores or processes()
         self._start()
 
@@ -100,11 +102,22 @@ class Aligner(WindowedAligner):
     def _open_session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
+        options.log_severity_level = _ERRORS_ONLY
+        with self._failures():  # without fallback: before that, onnxruntime prints to stdout
+            return onnxruntime.InferenceSession(
+                self._graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turn the many kinds of errors that onnxruntime raises into WeftError."""
         try:
-            return onnxruntime.InferenceSession(self._graph, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # the library has its own kinds for every failure
-            problem = str(error).splitlines()[0]
-            raise WeftError(f"{self._file}: not the graph of this model: {problem}") from None
+            yield
+        except Exception as error:
+            problem = str(error).partition("\n")[0]
+            if isinstance(error, MemoryError) or "bad_alloc" in problem or "allocate memory" in problem:
+                problem = "not enough memory"
+            raise WeftError(f"{self._folder}: cannot be computed: {problem}") from None
 
     def _session(self) -> onnxruntime.InferenceSession:
         """Return the calling thread's session, opened on first use."""
@@ -129,7 +142,9 @@ class Aligner(WindowedAligner):
             "source": _rows([pair.source.ids for pair in batch], source_length),
             "target": _rows([pair.target.ids for pair in batch], target_length),
         }
-        forward, backward = (np.asarray(way) for way in self._session().run(None, ids))
+        session = self._session()
+        with self._failures():
+            forward, backward = map(np.asarray, session.run(None, {**self._tables, **ids}))
         attention = BatchAttention.of(
             forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
         )
@@ -142,7 +157,7 @@ load = Aligner
 
 
 def _shape(pair: EncodedPair) -> tuple[int, int]:
-    """The room that a pair gets on both sides, end-of-sentence included; it depends on nothing but the pair.
+    """Return the padded lengths of a pair's sides, end-of-sentence included. They depend on nothing but the pair.
 
     Pairs share a batch only if they have the same shape, so a pair is always computed in the same way.
     """
@@ -151,7 +166,7 @@ def _shape(pair: EncodedPair) -> tuple[int, int]:
 
 
 def _batches(encoded: Iterable[EncodedPair]) -> Iterator[list[EncodedPair]]:
-    """Pairs of one shape, as many as the budget of tokens allows."""
+    """Yield batches of pairs of one shape, as large as the budget of tokens allows."""
     by_shape: dict[tuple[int, int], list[EncodedPair]] = defaultdict(list)
     for pair in encoded:
         by_shape[_shape(pair)].append(pair)
@@ -162,7 +177,7 @@ def _batches(encoded: Iterable[EncodedPair]) -> Iterator[list[EncodedPair]]:
 
 
 def _rows(sentences: list[list[int]], length: int) -> np.ndarray:
-    """(batch, length) ids, each sentence with its end."""
+    """Return ids, each sentence with its end, padded. (batch, length)"""
     rows = np.full((len(sentences), length), PAD, np.int64)
     for row, ids in enumerate(sentences):
         rows[row, : len(ids)] = ids

@@ -319,17 +319,18 @@ def _load_scorer(job: Job) -> WindowedAligner:
     """A small aligner on a GPU, in half precision instead of eight bits."""
     import torch
 
-    from weft.align.model_folder import GRAPH
+    from weft.model.scorer import stored_scorers
     from weft.model.torch_aligner import TorchAligner
-    from weft.train.export import read_scorer
 
-    config, subwords = read_aligner(job.model, job.fast)
-    device = torch.device("cuda")
-    scorer = read_scorer(job.model / GRAPH, config, dropout=0.0).to(device).eval()
-    chosen = scorer.fast if job.fast and scorer.fast is not None else scorer
-    threshold = config.threshold if job.threshold is None else job.threshold
-    merge = job.merge or "mean"
-    return TorchAligner(chosen.attention, subwords, device, merge, threshold, job.raw, job.reverse, _SCORER_TOKENS)
+    content = read_aligner(job.model, job.fast)
+    device, merge = torch.device("cuda"), job.merge or "mean"
+    scorer, fast = (one and one.to(device).eval() for one in stored_scorers(content))
+    chosen = fast if job.fast else scorer
+    assert chosen is not None
+    threshold = content.config.threshold if job.threshold is None else job.threshold
+    return TorchAligner(
+        chosen.attention, content.subwords, device, merge, threshold, job.raw, job.reverse, _SCORER_TOKENS
+    )
 
 
 def _load_system(job: Job) -> WindowedAligner:

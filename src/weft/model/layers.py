@@ -142,24 +142,28 @@ class Embedding(nn.Module):
 
     positions: Tensor
 
-    def __init__(self, words: int, longest: int, config: ModelConfig) -> None:
+    def __init__(self, words: int | nn.Embedding, longest: int, config: ModelConfig) -> None:
+        """``words``: how many, or the table of another model, which is read, projected to this width, but not owned."""
         super().__init__()
-        self.words = nn.Embedding(words, config.width)
+        self._borrowed: list[nn.Embedding] = []  # a list, so that torch does not count what is in it as ours
         self.narrow: nn.Linear | None = None
+        if isinstance(words, int):
+            self.words = nn.Embedding(words, config.width)
+        else:
+            self._borrowed.append(words)
+            if words.embedding_dim != config.width:
+                self.narrow = nn.Linear(words.embedding_dim, config.width, bias=False)
         self.dropout = Dropout(config.dropout)
         self.register_buffer("positions", sinusoids(longest, config.width), persistent=False)
 
-    def borrow(self, words: nn.Embedding) -> None:
-        """Use the words of another model, which remain its parameters; they are made narrower where this one is."""
-        own = self.words.embedding_dim
-        if own != words.embedding_dim:
-            self.narrow = nn.Linear(words.embedding_dim, own, bias=False)
-        del self.words
-        object.__setattr__(self, "words", words)  # so that torch does not count them as ours
+    @property
+    def table(self) -> nn.Embedding:
+        """The embeddings of all words."""
+        return self._borrowed[0] if self._borrowed else self.words
 
     def lexicon(self, ids: Tensor) -> Tensor:
         """Scaled embeddings, without positions. (batch, length, width)"""
-        words = self.words(ids) * self.words.embedding_dim**0.5
+        words = self.table(ids) * self.table.embedding_dim**0.5
         return words if self.narrow is None else self.narrow(words)
 
     def forward(self, ids: Tensor, places: Tensor) -> Tensor:

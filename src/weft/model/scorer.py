@@ -5,42 +5,38 @@ pieces is the dot product of their states, and a softmax of the same matrix over
 
     S = T·Sᵀ/√d,    A_F = softmax_source(S),    A_B = softmax_target(S)
 
-No decoder, no word prediction, one pass: it is what is left of the system once somebody else has found the links.
+There is no decoder and no word prediction. A model folder of a small aligner (``align.model_folder``) holds a scorer as
+eight-bit arrays.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from weft.align.model_folder import AlignerFolder
 from weft.config import EncoderConfig, ModelConfig
 from weft.model.alignment_layers import attention_logits
-from weft.model.layers import Embedding, EncoderLayer
+from weft.model.layers import Embedding, EncoderLayer, sinusoid_rates
 from weft.model.rows import Attention, PairRows, Rows, Visible, half_precision, masked_softmax
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
-
-
-def model_config(shape: EncoderConfig, dropout: float) -> ModelConfig:
-    """The translation model whose encoder has this shape."""
-    return ModelConfig(shape.width, shape.feed_forward, shape.heads, shape.layers, 1, dropout)
 
 
 class SideEncoder(nn.Module):
     """The first layers of a translation model's encoder, for one side of the corpus."""
 
-    def __init__(self, config: ModelConfig, words: int, layers: int) -> None:
+    def __init__(self, shape: EncoderConfig, words: int | nn.Embedding, dropout: float) -> None:
         super().__init__()
+        config = ModelConfig(shape.width, shape.feed_forward, shape.heads, 1, 1, dropout)
         self.embedding = Embedding(words, LONGEST_SENTENCE, config)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(layers))
-        self.norm_words = nn.LayerNorm(config.width)
-        self.norm_states = nn.LayerNorm(config.width)
-        self.project = nn.Linear(config.width, config.width, bias=False)
-
-    @property
-    def encoder_layers(self) -> list[EncoderLayer]:
-        return cast("list[EncoderLayer]", list(self.layers))
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(shape.layers))
+        self.norm_words = nn.LayerNorm(shape.width)
+        self.norm_states = nn.LayerNorm(shape.width)
+        self.project = nn.Linear(shape.width, shape.width, bias=False)
 
     def start_from(self, model: TranslationModel) -> None:
         """Take over embeddings and the first layers of a model that reads this side."""
@@ -49,7 +45,7 @@ class SideEncoder(nn.Module):
             own.load_state_dict(other.state_dict())
 
     def forward(self, rows: Rows) -> Tensor:
-        """States to compare with those of the other side. (batch, length, width)"""
+        """Compute states to compare with those of the other side. (batch, length, width)"""
         states = self.embedding(rows.ids, rows.places)
         visible = Visible(rows.segments, rows.segments, causal=False)
         for layer in self.layers:
@@ -59,29 +55,65 @@ class SideEncoder(nn.Module):
 
 
 class Scorer(nn.Module):
-    """Both sides. Beside it there may be a smaller one, ``fast``, which reads the same embeddings."""
+    """An encoder for each side."""
 
-    def __init__(self, config: ModelConfig, words: int, layers: int) -> None:
+    def __init__(self, shape: EncoderConfig, words: int | Scorer, dropout: float = 0.0) -> None:
+        """``words``: the size of the vocabulary, or another scorer whose embeddings this one reads but does not own."""
         super().__init__()
-        self.source = SideEncoder(config, words, layers)
-        self.target = SideEncoder(config, words, layers)
-        self.fast: Scorer | None = None
+        self.shape = shape
+        tables = (words, words) if isinstance(words, int) else words.tables
+        self.source, self.target = (SideEncoder(shape, table, dropout) for table in tables)
 
-    def add_fast(self, shape: EncoderConfig, dropout: float) -> Scorer:
-        """A fast scorer that knows nothing yet but the words."""
-        self.fast = Scorer(model_config(shape, dropout), 1, shape.layers)
-        for own, other in ((self.fast.source, self.source), (self.fast.target, self.target)):
-            own.embedding.borrow(other.embedding.words)
-        return self.fast
+    @property
+    def tables(self) -> tuple[nn.Embedding, nn.Embedding]:
+        """The embeddings of both sides."""
+        return self.source.embedding.table, self.target.embedding.table
 
     def forward(self, pair: PairRows) -> Tensor:
-        """S, unmasked. (batch, target, source)"""
+        """Compute S, unmasked. (batch, target, source)"""
         return attention_logits(self.target(pair.target), self.source(pair.source))
 
     @torch.no_grad()
     def attention(self, pair: PairRows) -> Attention:
-        """Both directions' attention."""
+        """Compute both directions' attention."""
         cells = pair.cells()
         with half_precision(pair.source.ids.device):
             scores = self(pair)
         return Attention(masked_softmax(scores, cells, 2), masked_softmax(scores, cells, 1))
+
+    def arrays(self, ranges: Mapping[str, float]) -> dict[str, np.ndarray]:
+        """Quantise. Returns the arrays of a model folder by name, embeddings only if they are this scorer's own.
+
+        A matrix becomes integers of seven bits (embeddings: eight) and ``NAME.scale``, a scale for each row. ``ranges``
+        are the largest absolute inputs of the linear layers by name, from which their ``input_scale`` follows.
+        """
+        # Rates are stored because their last bit differs between libraries and processors.
+        arrays = {"rates": sinusoid_rates(self.shape.width).numpy()}
+        for name, parameter in self.named_parameters():
+            value = parameter.detach().cpu().numpy()
+            if value.ndim == 2:
+                most = 127 if name.endswith("embedding.words.weight") else 63
+                scale = (np.abs(value).max(1, keepdims=True).clip(1e-9) / most).astype(np.float32)
+                arrays[f"{name}.scale"] = scale
+                value = np.round(value / scale).astype(np.int8)
+            arrays[name] = value
+        for name, largest in ranges.items():
+            steps = 255 if name.endswith("feed_forward.2") else 127  # after a ReLU there are no negative numbers
+            arrays[f"{name}.input_scale"] = np.array(max(largest, 1e-9) / steps, np.float32)
+        return arrays
+
+    @torch.no_grad()
+    def load_arrays(self, arrays: Mapping[str, np.ndarray]) -> Self:
+        """Take the weights over that ``arrays`` returned, as exactly as eight bits hold them. Returns this scorer."""
+        for name, parameter in self.named_parameters():
+            value = arrays[name]
+            parameter.copy_(torch.tensor(value * arrays[f"{name}.scale"] if value.dtype == np.int8 else value))
+        return self
+
+
+def stored_scorers(content: AlignerFolder, dropout: float = 0.0) -> tuple[Scorer, Scorer | None]:
+    """Build the scorer of a model folder and the fast one that reads its embeddings, if there is one."""
+    arrays, shape = content.encoders(fast=False)
+    scorer = Scorer(shape, content.config.vocabulary, dropout).load_arrays(arrays)
+    arrays, shape = content.encoders(fast=True)
+    return scorer, Scorer(shape, scorer, dropout).load_arrays(arrays) if shape.layers else None

@@ -24,6 +24,7 @@ from weft.recipe import Recipe
 from weft.storage import checksum_of
 from weft.text.reading import Corpus
 from weft.train.distributed import Process, environment, join_processes
+from weft.train.export import save_aligner
 from weft.train.report import (
     MERGES,
     Gold,
@@ -219,16 +220,19 @@ class Pipeline:
         folder = self.run / "distil"
         teachers = [self.system, *(self._teacher(Path(name)) for name in config.teachers)]
         scorer = train_scorer(teachers, config, packed, folder, " ".join(self._lineage), self.process)
+        fast = None
         if config.fast.layers:
             origin = " ".join([*self._lineage, checksum_of(folder / WEIGHTS)[:16]])
-            train_fast(scorer, self.recipe.model.dropout, config, packed, self.run / "fast", origin, self.process)
+            fast = train_fast(
+                scorer, self.recipe.model.dropout, config, packed, self.run / "fast", origin, self.process
+            )
         if self.gold and config.teachers:
             together = partial(mean_guided_attention, teachers)
             self.lines += score_system(self.system, self.gold, "teachers", together, MERGES["guided"], threshold)
         if self.gold:
             self.lines += score_system(self.system, self.gold, "scorer", scorer.attention, MERGES["guided"], threshold)
         if self.process.first:
-            self._export(scorer, self.run / "aligner")
+            self._export(scorer, fast, self.run / "aligner")
 
     def _teacher(self, folder: Path) -> AlignmentSystem:
         """Another system that the scorer learns from."""
@@ -238,18 +242,13 @@ class Pipeline:
         self._lineage.append(checksum_of(folder / "model.safetensors")[:16])
         return other
 
-    def _export(self, scorer: Scorer, folder: Path) -> None:
-        try:
-            from weft.train.export import save_aligner
-        except ModuleNotFoundError as missing:  # GPU hosts often lack onnx
-            say(f"{folder}: not written, for it takes the package {missing.name}; run the same command where that is")
-            return
+    def _export(self, scorer: Scorer, fast: Scorer | None, folder: Path) -> None:
         rows = torch.arange(min(_SAMPLE_ROWS, len(self._sample)), device=self.process.device)
         text = ResidentRows(self._sample, self.process.device).pair(rows)
-        save_aligner(folder, scorer, [text], self.corpus.subwords, self.recipe.guided.threshold)
+        save_aligner(folder, scorer, fast, [text], self.corpus.subwords, self.recipe.guided.threshold)
         self.made["aligner"] = folder
         scores = [score_aligner(folder, self.gold)] if self.gold else []
-        if self.gold and scorer.fast is not None:
+        if self.gold and fast is not None:
             scores.append(score_aligner(folder, self.gold, fast=True))
         self.lines += scores
         device = str(environment(self.process.device)["device"])

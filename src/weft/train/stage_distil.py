@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from weft.config import ScorerConfig, TrainingConfig
+from weft.config import EncoderConfig, ScorerConfig, TrainingConfig
 from weft.corpus.packing import PackedRows
 from weft.errors import WeftError
 from weft.model.rows import Attend, is_word
@@ -87,7 +87,8 @@ def train_scorer(
     model = teachers[0].models["forward"].translation
     if config.layers > (most := model.config.encoder_layers):
         raise WeftError(f"scorer.layers is {config.layers}, but the translation models have {most} to start from")
-    scorer = Scorer(model.config, len(model.table), config.layers)
+    shape = EncoderConfig(config.layers, model.config.width, model.config.feed_forward, model.config.heads)
+    scorer = Scorer(shape, len(model.table), model.config.dropout)
     scorer.source.start_from(model)
     scorer.target.start_from(teachers[0].models["backward"].translation)
     attend = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
@@ -119,11 +120,11 @@ def train_fast(
     folder: Path,
     origin: str,
     process: Process,
-) -> None:
-    """Give a trained scorer a fast one that has learned from it; ``origin`` identifies all that the scorer has."""
+) -> Scorer:
+    """Train a fast scorer on the attention of a trained one; ``origin`` identifies all that the scorer has."""
     scorer.to(process.device).eval().requires_grad_(False)
     torch.manual_seed(config.training.seed)
-    fast = scorer.add_fast(config.fast, dropout)
+    fast = Scorer(config.fast, scorer, dropout)
     train_stage(
         "fast scorer",
         fast,
@@ -134,3 +135,4 @@ def train_fast(
         {"origin": origin, **binding_settings(scorer=config)},
         process,
     )
+    return fast

@@ -16,18 +16,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from weft.align.model_folder import GRAPH, read_aligner
+from weft.align.model_folder import card, checksum, read_aligner
 from weft.config import TuneConfig
 from weft.corpus.packing import PackedRows, pack
 from weft.corpus.prepared import Side
 from weft.errors import WeftError, remedy_for_bad_lines
-from weft.storage import checksum_of
+from weft.model.scorer import stored_scorers
 from weft.text.reading import Corpus
 from weft.text.subwords import Subwords
 from weft.text.words import sentence_pair
 from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.export import read_scorer, save_aligner
+from weft.train.export import save_aligner
 from weft.train.lexicon import corrected_by_lexicon
 from weft.train.stage_distil import DistilTask
 from weft.train.task import ResidentRows, train_stage
@@ -37,13 +37,13 @@ _SAMPLE_ROWS = 64  # to measure the sizes of numbers on
 
 def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process) -> Path:
     """An aligner that has begun as ``model`` and learned from a corpus; its folder, ``run/aligner``."""
-    described, subwords = read_aligner(model)
+    content = read_aligner(model)
+    subwords = content.subwords
     torch.manual_seed(config.training.seed)
-    scorer = read_scorer(model / GRAPH, described, config.dropout)
-    fast, scorer.fast = scorer.fast, None
+    scorer, fast = stored_scorers(content, config.dropout)
     packed = _packed(corpus, subwords, config)
     training, device = config.training, process.device
-    settings = {"model": checksum_of(model / GRAPH)[:16], **binding_settings(tune=config)}
+    settings = {"model": checksum(model)[:16], **binding_settings(tune=config)}
     before = copy.deepcopy(scorer).to(device).eval()
 
     def task(rows: PackedRows) -> DistilTask:
@@ -58,16 +58,15 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
             return DistilTask(fast, scorer.attention, rows, training, device)
 
         train_stage("tuning fast", fast, lambda: packed, fast_task, training, run / "fast", settings, process)
-        scorer.fast = fast
     sample = torch.arange(min(_SAMPLE_ROWS, len(packed)), device=process.device)
     folder = run / "aligner"
     text = ResidentRows(packed, process.device).pair(sample)
-    save_aligner(folder, scorer, [text], subwords, described.threshold)
-    card = (model / "README.md").read_text(encoding="utf-8") if (model / "README.md").exists() else ""
+    save_aligner(folder, scorer, fast, [text], subwords, content.config.threshold)
+    old_card = card(model) if (model / "README.md").exists() else ""
     note = (
         f"Tuned to {len(packed.pairs):,} sentence pairs of other text; what follows is said of the aligner it began as."
     )
-    (folder / "README.md").write_text(f"# Tuned aligner\n\n{note}\n\n{card}", encoding="utf-8")
+    (folder / "README.md").write_text(f"# Tuned aligner\n\n{note}\n\n{old_card}", encoding="utf-8")
     return folder
 
 

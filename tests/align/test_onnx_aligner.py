@@ -1,0 +1,80 @@
+"""The small aligner and onnxruntime: sessions, failures, processes. What it aligns is tested with ``weft align``."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from weft.align import onnx_aligner
+from weft.align.onnx_aligner import Aligner
+from weft.errors import WeftError
+
+PAIR = ("Casa veche .", "The old house .")
+
+
+@pytest.mark.parametrize(
+    ("failure", "problem"),
+    [
+        (MemoryError(), "not enough memory"),
+        (RuntimeError("[ONNXRuntimeError] : 6 : std::bad_alloc"), "not enough memory"),
+        (RuntimeError("Failed to allocate memory for requested buffer of size 12\nmore"), "not enough memory"),
+        (ValueError("first line\nsecond line"), "first line"),
+    ],
+)
+def test_failures_of_onnxruntime_are_one_line(failure: Exception, problem: str, monkeypatch: Any) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise failure
+
+    aligner = Aligner("ro-en", cores=1)
+    session = type("Session", (), {"run": fail})()
+    aligner._ready = [session]
+    with pytest.raises(WeftError, match=f"ro-en: cannot be computed: {problem}$"):
+        aligner.align_one(*PAIR)
+    monkeypatch.setattr(onnx_aligner.onnxruntime, "InferenceSession", fail)
+    with pytest.raises(WeftError, match=f"ro-en: cannot be computed: {problem}$"):
+        Aligner("ro-en")
+
+
+def test_nothing_is_printed_about_a_graph_that_cannot_be_loaded(capfd: pytest.CaptureFixture[str]) -> None:
+    aligner = Aligner("ro-en", cores=1)
+    aligner._graph = b"no graph"
+    with pytest.raises(WeftError, match="ro-en: cannot be computed: "):
+        aligner._open_session()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+def test_too_little_memory_is_said_to_be_that() -> None:
+    code = (
+        "import resource, weft, sys\n"
+        "import weft.align.onnx_aligner\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 24_000_000,) * 2)\n"
+        "try:\n"
+        "    weft.load('ro-en', cores=1).align_one('a ' * 900, 'b ' * 900)\n"
+        "except (weft.WeftError, MemoryError) as error:\n"
+        "    sys.exit(f'{type(error).__name__} {error}')\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1 and not result.stdout
+    assert "memory" in result.stderr.splitlines()[-1].lower()
+    assert "Traceback" not in result.stderr
+
+
+def test_processes_share_the_embeddings() -> None:
+    aligner = Aligner("ro-en", cores=1)
+    mapped = [name for name, table in aligner._tables.items() if isinstance(table, np.memmap)]
+    assert mapped == ["source.embedding.words.weight", "target.embedding.words.weight"]
+
+
+@pytest.mark.parametrize("start", ["spawn", "forkserver"])
+def test_an_aligner_can_be_sent_to_other_processes(start: str) -> None:
+    aligner = Aligner("ro-en", cores=1)
+    expected = str(aligner.align_one(*PAIR))
+    with multiprocessing.get_context(start).Pool(1) as pool:
+        assert str(pool.apply_async(aligner.align_one, PAIR).get(timeout=60)) == expected

@@ -1,0 +1,83 @@
+"""Scorers: what they own, and what is left of them in eight bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from weft.align.model_folder import AlignerFolder, array_layouts, read_aligner, shipped_models
+from weft.config import AlignerConfig, EncoderConfig
+from weft.model.rows import PairRows
+from weft.model.scorer import Scorer, stored_scorers
+
+SHAPE = EncoderConfig(layers=2, width=32, feed_forward=64, heads=4)
+FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
+WORDS = 50
+
+
+@pytest.fixture
+def scorers() -> tuple[Scorer, Scorer]:
+    torch.manual_seed(4)
+    scorer = Scorer(SHAPE, WORDS)
+    return scorer.eval(), Scorer(FAST, scorer).eval()
+
+
+def ranges_of(scorer: Scorer) -> dict[str, float]:
+    return {name: 1.0 for name, part in scorer.named_modules() if isinstance(part, nn.Linear)}
+
+
+def arrays_of(scorer: Scorer, fast: Scorer) -> dict[str, np.ndarray]:
+    return scorer.arrays(ranges_of(scorer)) | {f"fast.{k}": v for k, v in fast.arrays(ranges_of(fast)).items()}
+
+
+def pair() -> PairRows:
+    generator = torch.Generator().manual_seed(1)
+    source, target = torch.randint(2, WORDS, (2, 3, 7), generator=generator).unbind()
+    source[:, -1] = target[:, -1] = 1
+    return PairRows.of(source, target)
+
+
+def test_a_fast_scorer_reads_the_embeddings_of_another_without_owning_them(scorers: tuple[Scorer, Scorer]) -> None:
+    scorer, fast = scorers
+    assert "source.embedding.words.weight" in scorer.state_dict()
+    assert not any("words.weight" in name for name in fast.state_dict() if "norm" not in name)
+    before = fast(pair())
+    with torch.no_grad():
+        scorer.source.embedding.words.weight.mul_(-1)
+    assert not torch.allclose(fast(pair()), before)
+    fast(pair()).sum().backward()
+    assert fast.source.embedding.narrow is not None and fast.source.embedding.narrow.weight.grad is not None
+
+
+def test_arrays_have_the_layout_that_config_json_implies(scorers: tuple[Scorer, Scorer]) -> None:
+    """So neither ``model.scorer`` nor ``align.model_folder`` can change alone."""
+    found = {name: (array.shape, array.dtype) for name, array in arrays_of(*scorers).items()}
+    types = {"I8": np.int8, "F32": np.float32}
+    layouts = array_layouts(AlignerConfig("", WORDS, 0.5, SHAPE, FAST))
+    assert found == {name: (shape, np.dtype(types[kind])) for name, (shape, kind) in layouts.items()}
+
+
+def test_scorers_are_read_back_as_exactly_as_eight_bits_hold_them(scorers: tuple[Scorer, Scorer]) -> None:
+    subwords = read_aligner(shipped_models()["ro-en"]).subwords
+    content = AlignerFolder(AlignerConfig("", WORDS, 0.5, SHAPE, FAST), subwords, arrays_of(*scorers))
+    stored, stored_fast = stored_scorers(content)
+    assert stored_fast is not None
+    for before, after in zip(scorers, (stored, stored_fast), strict=True):
+        for (name, old), new in zip(before.named_parameters(), after.parameters(), strict=True):
+            step = old.abs().amax(-1, keepdim=True) / (127 if "embedding.words" in name else 63)
+            assert ((old - new).abs() <= (step / 2 * 1.001 if old.ndim == 2 else 0)).all(), name
+        for ours, theirs in zip(before.attention(pair()), after.eval().attention(pair()), strict=True):
+            assert (ours - theirs).abs().max() < 0.02
+    again = arrays_of(stored, stored_fast)
+    for name, array in content.arrays.items():
+        if array.dtype == np.int8:
+            np.testing.assert_array_equal(again[name], array, name)
+
+
+def test_without_fast_encoders_there_is_no_fast_scorer(scorers: tuple[Scorer, Scorer]) -> None:
+    scorer, _ = scorers
+    config = AlignerConfig("", WORDS, 0.5, SHAPE)
+    subwords = read_aligner(shipped_models()["ro-en"]).subwords
+    assert stored_scorers(AlignerFolder(config, subwords, scorer.arrays(ranges_of(scorer))))[1] is None
