@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import doctest
-import json
-import re
 from dataclasses import replace
-from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -14,7 +11,6 @@ from hypothesis import strategies as st
 
 from weft.align import alignment as module
 from weft.align.alignment import Alignment
-from weft.align.formats import Format, formatted
 from weft.errors import WeftError
 from weft.text.words import Sentence
 
@@ -55,39 +51,3 @@ def test_alignments_can_be_members_of_sets() -> None:
 @given(st.lists(st.text(min_size=1)))
 def test_words_are_found_at_their_spans(words: list[str]) -> None:
     assert Sentence.from_words(words).words == words
-
-
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("pharaoh", "0-0 1-1 2-2\n"),
-        ("probabilities", "0-0:0.900 1-1:0.800 2-2:0.750\n"),
-        ("words", "Das|the alte|old Haus|house\n"),
-        (
-            "giza",
-            "# Sentence pair (1) source length 6 target length 3 alignment score : 0.5\nthe old house\n"
-            "NULL ({ }) Das ({ 1 }) alte ({ 2 }) Haus ({ 3 }) , ({ }) ja ({ }) . ({ })\n",
-        ),
-    ],
-)
-def test_lines(form: Format, expected: str) -> None:
-    assert "".join(formatted([HOUSE], form)) == expected
-
-
-def test_json_has_everything() -> None:
-    first, second = map(json.loads, formatted([HOUSE, EMPTY], "jsonl"))
-    assert first["links"] == [[0, 0, 0.9], [1, 1, 0.8], [2, 2, 0.75]] and first["score"] == 0.5
-    for side in ("source", "target"):
-        text, offsets = first[side]["text"], first[side]["offsets"]
-        assert [text[start:end] for start, end in offsets] == first[side]["words"]
-    assert second["links"] == [] and second["source"]["words"] == []
-
-
-def test_a_page_shows_every_pair_and_loads_nothing() -> None:
-    danger = Alignment(Sentence.from_words(["<b>&"]), Sentence.from_words(['"x"']), {(0, 0): 1.0})
-    page = "".join(formatted([HOUSE, danger, EMPTY], "html"))
-    assert page.count("<section>") == 3 and "<b>" not in page and "&lt;b&gt;&amp;" in page
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
-    for drawn in re.findall(r"<svg.*?</svg>", page):
-        ElementTree.fromstring(drawn)
-    assert HOUSE._repr_html_().count("<circle") == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -24,11 +25,12 @@ ROMANIAN = [
         line.split("\t") for line in (ROOT / "tests" / "ordinary" / "ro-en.tsv").read_text("utf-8").splitlines()
     )
 ]
+WEFT = [sys.executable, "-m", "weft"]
 RO_EN = ["align", "--model", "ro-en"]
 
 
 def weft(*arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([sys.executable, "-m", "weft", *map(str, arguments)], input=stdin, capture_output=True)
+    return subprocess.run([*WEFT, *map(str, arguments)], input=stdin, capture_output=True)
 
 
 def lines_of(*arguments: object, stdin: bytes = b"") -> list[str]:
@@ -53,7 +55,7 @@ def romanian() -> list[str]:
 
 
 def test_one_line_out_before_the_next_goes_in() -> None:
-    command = [sys.executable, "-m", "weft", "align", "--model", "de-en", "--line-buffered"]
+    command = [*WEFT, "align", "--model", "de-en", "--line-buffered"]
     expected = [str(one) for one in load("de-en").align(PAIRS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -162,22 +164,121 @@ def test_every_line_of_any_bytes_is_answered() -> None:
         assert len(lines_of(*RO_EN, "--format", form, stdin=b"\n".join(lines) + b"\n")) == len(lines), form
 
 
-def test_an_interrupted_file_is_resumed(tmp_path: Path) -> None:
+def test_an_interrupted_file_is_resumed(tmp_path: Path, romanian: list[str]) -> None:
     text, output, partial = tmp_path / "text.tsv", tmp_path / "links", tmp_path / "links.partial"
-    text.write_bytes(as_tsv(ROMANIAN))
-    command = [*RO_EN, text]
-    whole = weft(*command).stdout
-    assert weft(*command, "-o", output).stdout == b"" and output.read_bytes() == whole and not partial.exists()
-    output.unlink()
-    lines = whole.splitlines(keepends=True)
-    partial.write_bytes(b"0-0\n" * 5 + b"".join(lines[5:40]) + lines[40][:-2])  # a kill in the middle of a line
-    assert weft(*command, "-o", output, "--resume").returncode == 0
-    assert output.read_bytes() == b"0-0\n" * 5 + b"".join(lines[5:])  # the first lines were not done again
-    assert b"already finished" in weft(*command, "-o", output, "--resume").stderr
+    lines = as_tsv(ROMANIAN).splitlines(keepends=True)
+    lines[40] = b"only one side\n"
+    text.write_bytes(b"".join(lines))
+    command = [*RO_EN, text, "-o", output]
+    expected = [f"{line}\n".encode() for line in romanian]
+    expected[40] = b"\n"
+    stopped = weft(*command, "--strict", "--line-buffered")  # which ends after 40 lines
+    assert stopped.returncode == 1 and not output.exists() and partial.read_bytes() == b"".join(expected[:40])
+    partial.write_bytes(b"0-0\n" * 5 + b"".join(expected[5:39]) + expected[39][:-2])  # a kill in the middle of a line
+    before = partial.read_bytes()
+
+    for options, difference in {
+        ("--format", "probabilities"): "its format was pharaoh, but is probabilities now",
+        ("--threshold", 0.9): "its threshold was None, but is 0.9 now",
+        ("--fast",): "its fast was False, but is True now",
+        ("--model", "de-en"): "its model was [",
+    }.items():
+        refused = weft(*command, "--resume", *options)
+        assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1
+        assert f"{partial}: cannot be resumed: {difference}" in refused.stderr.decode()
+    text.write_bytes(b"".join(lines[:-1]))
     refused = weft(*command, "--resume")
+    assert refused.returncode == 1 and b"cannot be resumed: its text was [" in refused.stderr
+    assert partial.read_bytes() == before
+
+    text.write_bytes(b"".join(lines))
+    assert weft(*command, "--resume").returncode == 0
+    assert output.read_bytes() == b"0-0\n" * 5 + b"".join(expected[5:])  # the first lines were not done again
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["links", "text.tsv"]
+    assert b"already finished" in weft(*command, "--resume").stderr
+    refused = weft(*RO_EN, text, "--resume")
     assert refused.returncode == 1 and refused.stderr.startswith(b"weft: --resume needs --output")
-    nowhere = weft(*command, "-o", tmp_path / "none" / "links")
-    assert nowhere.returncode == 1 and b"cannot be written" in nowhere.stderr
+
+
+def test_a_partial_file_that_is_longer_than_the_text_is_refused(tmp_path: Path) -> None:
+    command = [*RO_EN, "-o", tmp_path / "links", "--line-buffered"]
+    assert weft(*command, "--strict", stdin=as_tsv(ROMANIAN[:3]) + b"bad\n").returncode == 1
+    refused = weft(*command, "--resume", stdin=as_tsv(ROMANIAN[:2]))
+    assert refused.returncode == 1 and b"links.partial: has 3 lines, but the text 2;" in refused.stderr
+
+
+def test_text_of_which_no_line_can_be_read_is_refused(tmp_path: Path) -> None:
+    text = tmp_path / "text.ro"
+    text.write_text("".join(f"{source}\n" for source, _ in ROMANIAN), "utf-8")
+    refused = weft(*RO_EN, text, "-o", tmp_path / "links")
+    assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1
+    assert f"{text}:1: expected two columns" in refused.stderr.decode() and b"first 60 lines" in refused.stderr
+    assert list(tmp_path.iterdir()) == [text]
+    assert weft(*RO_EN, stdin=b"only one side\n").returncode == 0  # a single bad line is no more than that
+
+
+@pytest.mark.parametrize(
+    ("form", "gap"), [("pharaoh", "an empty line"), ("jsonl", "a pair without links"), ("html", "a pair without links")]
+)
+def test_few_warnings_that_say_what_the_output_has(form: str, gap: str) -> None:
+    text = as_tsv(ROMANIAN[:1]) + b"only one side\n" * 30
+    result = weft(*RO_EN, "--format", form, stdin=text)
+    warnings = result.stderr.decode().splitlines()
+    assert result.returncode == 0 and len(warnings) == 11
+    assert warnings[0].startswith("weft: stdin:2: expected two columns")
+    assert all(line.endswith(f"; the output has {gap} for it") for line in warnings[:10])
+    assert warnings[10] == "weft: 20 more lines could not be aligned"
+
+
+def test_output_is_utf_8_and_complete_whatever_the_environment(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUNBUFFERED": "1"}
+    command = [*WEFT, *RO_EN, "--format", "words"]
+    result = subprocess.run(command, input=as_tsv(ROMANIAN), capture_output=True, env=environment)
+    assert result.returncode == 0 and "Brașov|Brașov" in result.stdout.decode()
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run(command, input=as_tsv(ROMANIAN), stdout=full, stderr=subprocess.PIPE, env=environment)
+    assert result.returncode == 1 and result.stderr.count(b"\n") == 1 and b"No space left" in result.stderr
+    limited = f"ulimit -f 1; trap '' XFSZ; {' '.join(command)} > {tmp_path / 'small'}"  # a disk of a kilobyte
+    result = subprocess.run(["bash", "-c", limited], input=as_tsv(ROMANIAN), capture_output=True, env=environment)
+    assert result.returncode == 1 and b"File too large" in result.stderr
+
+
+def test_a_closed_stdout_is_one_line() -> None:
+    command = f"{sys.executable} -m weft align --model ro-en >&-"
+    result = subprocess.run(["bash", "-c", command], input=as_tsv(ROMANIAN), capture_output=True)
+    assert result.returncode == 1 and result.stderr.startswith(b"weft: stdout is closed")
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_pipes_links_and_substituted_processes_are_written(tmp_path: Path, romanian: list[str]) -> None:
+    command = f'set -e; cd {tmp_path}; weft() {{ {sys.executable} -m weft align --model ro-en "$@"; }}\n'
+    command += "mkfifo pipe; cat pipe > through-pipe & weft text -o pipe; wait\n"
+    command += "touch target; ln -s target link; weft text -o link\n"
+    command += (
+        "weft text -o >(cat > substituted); wait $!; echo kept > appended; weft text -o /dev/stdout >> appended\n"
+    )
+    command += "weft text -o /dev/null; test -c /dev/null"
+    (tmp_path / "text").write_bytes(as_tsv(ROMANIAN))
+    result = subprocess.run(["bash", "-c", command], capture_output=True)
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "pipe").is_fifo()
+    for name in ("through-pipe", "target", "substituted"):
+        assert (tmp_path / name).read_text().splitlines() == romanian, name
+    assert (tmp_path / "appended").read_text().splitlines() == ["kept", *romanian]
+    assert not list(tmp_path.glob("*.partial*"))
+
+
+def test_the_input_is_never_replaced(tmp_path: Path) -> None:
+    text = tmp_path / "text.tsv"
+    text.write_bytes(as_tsv(ROMANIAN))
+    (tmp_path / "link").symlink_to(text)
+    for output in (text, tmp_path / "link"):
+        refused = weft(*RO_EN, text, "-o", output)
+        assert refused.returncode == 1 and b"text.tsv: is read by this command, too" in refused.stderr
+    with text.open("rb") as stdin:
+        refused = subprocess.run([*WEFT, *RO_EN, "-o", text], stdin=stdin, capture_output=True)
+    assert refused.returncode == 1 and b"text.tsv: is read by this command, too" in refused.stderr
+    assert text.read_bytes() == as_tsv(ROMANIAN)
 
 
 def test_pairs_have_the_same_links_in_any_company() -> None:

@@ -1,4 +1,4 @@
-"""Alignments as lines of text: one way to write them down for each kind of user.
+"""Alignments as text, in the formats of ``weft align``:
 
 | format | for "das Haus" and "the house" |
 |---|---|
@@ -8,45 +8,52 @@
 | giza | three lines, as GIZA++ writes its A3 files |
 | jsonl | an object with text, words, offsets, links, probabilities and the score of the pair |
 | html | a page to look at |
+| grid | matrices for the terminal |
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 from html import escape
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from weft.align.alignment import Alignment
+from weft.align.pictures import Panel, Picture, terminal_grid
 from weft.text.words import Sentence
 
-Format = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html"]
+FormatName = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html", "grid"]
 
 
-def formatted(alignments: Iterable[Alignment], form: Format, first: int = 1) -> Iterator[str]:
-    """Text for each alignment, line ends included; ``first`` is the number of the first one."""
-    for number, alignment in enumerate(alignments, first):
-        yield _one(alignment, form, number)
+class Format(NamedTuple):
+    """How alignments are written as text, line ends included."""
+
+    one: Callable[[Alignment, int], str]
+    """Returns the text of an alignment; pairs are numbered from one."""
+    start: str = ""
+    end: str = ""
+    is_line: bool = False
+    """Each alignment is one line, so that a file can be continued after an interruption."""
+    gap: str = "a pair without links"
+    """What the output has for a line that cannot be aligned."""
 
 
-def _one(alignment: Alignment, form: Format, number: int) -> str:
-    if form == "pharaoh":
-        return f"{alignment}\n"
-    if form == "probabilities":
-        links = alignment.probabilities.items()
-        return " ".join(f"{source}-{target}:{probability:.3f}" for (source, target), probability in links) + "\n"
-    if form == "words":
-        source, target = alignment.source.words, alignment.target.words
-        return " ".join(f"{source[i]}|{target[j]}" for i, j in alignment.probabilities) + "\n"
-    if form == "giza":
-        return _giza(alignment, number)
-    if form == "jsonl":
-        return json.dumps(_plain(alignment), ensure_ascii=False) + "\n"
-    return section(alignment, number)
+def _pharaoh(alignment: Alignment, number: int) -> str:
+    return f"{alignment}\n"
+
+
+def _probabilities(alignment: Alignment, number: int) -> str:
+    links = alignment.probabilities.items()
+    return " ".join(f"{source}-{target}:{probability:.3f}" for (source, target), probability in links) + "\n"
+
+
+def _words(alignment: Alignment, number: int) -> str:
+    source, target = alignment.source.words, alignment.target.words
+    return " ".join(f"{source[i]}|{target[j]}" for i, j in alignment.probabilities) + "\n"
 
 
 def _giza(alignment: Alignment, number: int) -> str:
-    """A header, the target sentence, and each source word with the target words it is linked to, counted from one."""
+    """Return a header, the target sentence, and each source word with its target words, counted from one."""
     source, target = alignment.source.words, alignment.target.words
     head = f"# Sentence pair ({number}) source length {len(source)} target length {len(target)}"
     linked: list[list[int]] = [[] for _ in source]
@@ -57,19 +64,25 @@ def _giza(alignment: Alignment, number: int) -> str:
     return f"{head} alignment score : {alignment.score:.6g}\n{' '.join(target)}\n{shown}\n"
 
 
-def _plain(alignment: Alignment) -> dict[str, Any]:
+def _jsonl(alignment: Alignment, number: int) -> str:
     def side(sentence: Sentence) -> dict[str, Any]:
         return {"text": sentence.text, "words": sentence.words, "offsets": sentence.spans}
 
     links = [[i, j, round(probability, 4)] for (i, j), probability in alignment.probabilities.items()]
     score = round(alignment.score, 4)
-    return {"source": side(alignment.source), "target": side(alignment.target), "links": links, "score": score}
+    members = {"source": side(alignment.source), "target": side(alignment.target), "links": links, "score": score}
+    return json.dumps(members, ensure_ascii=False) + "\n"
+
+
+def _grid(alignment: Alignment, number: int) -> str:
+    picture = Picture(alignment.source.words, alignment.target.words, (Panel("", alignment.links),))
+    return terminal_grid(picture) + "\n\n"
 
 
 _CELL, _LETTER, _FONT = 22, 7.2, 13  # pixels
 _SLANT = 52  # degrees, of source words
 
-PAGE_START = """<!DOCTYPE html>
+_PAGE_START = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Word alignment</title><style>
 body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #1d2733; }
 section { border-top: 1px solid #d9dee5; padding: .8rem 0; }
@@ -78,7 +91,7 @@ span.on { background: #ffd8a8; } span.alone { color: #8a94a0; }
 summary, small { color: #66717d; font-size: .8rem; }
 </style></head><body>
 """
-PAGE_END = """<script>
+_PAGE_END = """<script>
 for (const pair of document.querySelectorAll("section")) pair.onmouseover = ({target}) => {
   const links = (target.dataset.links || "").split(" ");
   for (const word of pair.querySelectorAll("p span"))
@@ -88,8 +101,8 @@ for (const pair of document.querySelectorAll("section")) pair.onmouseover = ({ta
 """
 
 
-def section(alignment: Alignment, number: int) -> str:
-    """One sentence pair of the page."""
+def _section(alignment: Alignment, number: int) -> str:
+    """Return the part of the page for one sentence pair."""
     links: dict[str, list[str]] = {}
     for source, target in alignment.probabilities:
         links.setdefault(f"s{number}-{source}", []).append(f"t{number}-{target}")
@@ -109,7 +122,7 @@ def _word(word: str, name: str, links: dict[str, list[str]]) -> str:
 
 
 def matrix(alignment: Alignment) -> str:
-    """The links as a picture (SVG)."""
+    """Draw the links as a picture (SVG)."""
     source, target = alignment.source.words, alignment.target.words
     left = 10 + _LETTER * max(map(len, target), default=0)
     top = 14 + _LETTER * max(map(len, source), default=0) * 0.8
@@ -136,3 +149,14 @@ def matrix(alignment: Alignment) -> str:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="#12304f" fill-opacity="{probability:.2f}">{title}</circle>'
         )
     return "".join(parts) + "</svg>"
+
+
+FORMATS: dict[FormatName, Format] = {
+    "pharaoh": Format(_pharaoh, is_line=True, gap="an empty line"),
+    "probabilities": Format(_probabilities, is_line=True, gap="an empty line"),
+    "words": Format(_words, is_line=True, gap="an empty line"),
+    "giza": Format(_giza),
+    "jsonl": Format(_jsonl, is_line=True),
+    "html": Format(_section, _PAGE_START, _PAGE_END),
+    "grid": Format(_grid),
+}

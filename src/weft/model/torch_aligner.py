@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from weft.align.attention_to_links import BatchAttention
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, WordPair, encode_pairs
-from weft.config import Merge
+from weft.config import Merge, Method
+from weft.errors import WeftError
 from weft.links import Links
 from weft.model.rows import Attend, PairRows
 from weft.model.system import AlignmentSystem
@@ -17,6 +19,13 @@ from weft.text.subwords import END, PAD, Pieces, Subwords
 
 _AHEAD = 2_000  # pairs that are read ahead and sorted by length
 _BATCH_TOKENS = 8_000
+BEST_MERGE: dict[Method, Merge] = {
+    "forward-pass": "grow-diag",
+    "optimised": "grow-diag",
+    "bidirectional": "best-cells",
+    "guided": "mean",
+}
+"""The merge that suits each method of a whole system."""
 
 
 class TorchAligner(WindowedAligner):
@@ -41,6 +50,26 @@ class TorchAligner(WindowedAligner):
             attention = _attention(self._attend, batch, self._device)
             links, scores = attention.links(self.merge, self.threshold), attention.scores()
             yield from (Aligned(*found) for found in zip(batch, links, scores, strict=True))
+
+
+def system_aligner(
+    folder: Path,
+    device: torch.device,
+    method: Method | None = None,
+    merge: Merge | None = None,
+    threshold: float | None = None,
+    raw: bool = False,
+    reverse: bool = False,
+) -> TorchAligner:
+    """Load a whole system to align with; what is None is chosen to suit it."""
+    system = AlignmentSystem.load(folder, device)
+    method = method or system.methods[-1]
+    if method not in system.methods:
+        raise WeftError(f"{folder}: has no {method} layers; its methods are {', '.join(system.methods)}")
+    if threshold is None:
+        threshold = system.guided.threshold if system.guided is not None else 0.0
+    attend = system.attend(method)
+    return TorchAligner(attend, system.subwords, device, merge or BEST_MERGE[method], threshold, raw, reverse)
 
 
 def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:

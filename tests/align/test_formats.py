@@ -1,0 +1,71 @@
+"""Alignments as text."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import get_args
+from xml.etree import ElementTree
+
+import pytest
+
+from weft.align.alignment import Alignment
+from weft.align.formats import FORMATS, FormatName
+from weft.text.words import Sentence
+
+DOCS = Path(__file__).parents[2] / "docs" / "aligning.md"
+HOUSE = Alignment(
+    Sentence.from_text("Das  alte Haus, ja.", "simple", "de"),
+    Sentence.from_text("the old house", "simple", "en"),
+    {(0, 0): 0.9, (1, 1): 0.8, (2, 2): 0.75},
+    score=0.5,
+)
+EMPTY = Alignment(Sentence.from_words([]), Sentence.from_words(["a"]))
+
+
+def written(form: FormatName, *alignments: Alignment) -> str:
+    start, end = FORMATS[form].start, FORMATS[form].end
+    return start + "".join(FORMATS[form].one(one, number) for number, one in enumerate(alignments, 1)) + end
+
+
+def test_there_is_one_list_of_formats() -> None:
+    assert get_args(FormatName) == tuple(FORMATS)
+    (table,) = re.findall(r"\*\*Out\*\* .*?\n\n(.*?)\n\n", DOCS.read_text("utf-8"), re.DOTALL)
+    assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(FORMATS)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("pharaoh", "0-0 1-1 2-2\n"),
+        ("probabilities", "0-0:0.900 1-1:0.800 2-2:0.750\n"),
+        ("words", "Das|the alte|old Haus|house\n"),
+        (
+            "giza",
+            "# Sentence pair (1) source length 6 target length 3 alignment score : 0.5\nthe old house\n"
+            "NULL ({ }) Das ({ 1 }) alte ({ 2 }) Haus ({ 3 }) , ({ }) ja ({ }) . ({ })\n",
+        ),
+    ],
+)
+def test_lines(form: FormatName, expected: str) -> None:
+    assert written(form, HOUSE) == expected
+
+
+def test_json_has_everything() -> None:
+    first, second = map(json.loads, written("jsonl", HOUSE, EMPTY).splitlines())
+    assert first["links"] == [[0, 0, 0.9], [1, 1, 0.8], [2, 2, 0.75]] and first["score"] == 0.5
+    for side in ("source", "target"):
+        text, offsets = first[side]["text"], first[side]["offsets"]
+        assert [text[start:end] for start, end in offsets] == first[side]["words"]
+    assert second["links"] == [] and second["source"]["words"] == []
+
+
+def test_a_page_shows_every_pair_and_loads_nothing() -> None:
+    danger = Alignment(Sentence.from_words(["<b>&"]), Sentence.from_words(['"x"']), {(0, 0): 1.0})
+    page = written("html", HOUSE, danger, EMPTY)
+    assert page.count("<section>") == 3 and "<b>" not in page and "&lt;b&gt;&amp;" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+    for drawn in re.findall(r"<svg.*?</svg>", page):
+        ElementTree.fromstring(drawn)
+    assert HOUSE._repr_html_().count("<circle") == 3

@@ -1,0 +1,139 @@
+"""Where commands write: files that appear when they are finished, for one command at a time, and can be resumed."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from weft.cli import output
+from weft.cli.output import is_finished, open_output
+from weft.errors import WeftError
+
+
+def write(path: Path | str, text: str, made_by: dict[str, Any] | None = None, resume: bool = False) -> int:
+    """Write text; returns how many lines there were already."""
+    with open_output(str(path), [], lambda: made_by or {"model": 1}, resume) as (file, done):
+        file.write(text)
+    return done
+
+
+def interrupt(path: Path, text: str, made_by: dict[str, Any] | None = None) -> None:
+    with pytest.raises(KeyboardInterrupt), open_output(str(path), [], lambda: made_by or {"model": 1}) as (file, _):
+        file.write(text)
+        raise KeyboardInterrupt
+
+
+def test_a_file_has_its_name_when_it_is_finished(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    path.write_text("before\n")
+    with open_output(str(path), [], lambda: {}) as (file, done):
+        file.write("ä\n")
+        file.flush()
+        assert done == 0 and path.read_text() == "before\n" and not is_finished(str(path))
+        assert (tmp_path / "links.partial").read_bytes() == "ä\n".encode()
+    assert path.read_bytes() == "ä\n".encode() and list(tmp_path.iterdir()) == [path] and is_finished(str(path))
+
+
+def test_what_was_interrupted_is_continued_after_its_last_whole_line(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    interrupt(path, "a\nb\nc")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "links.partial", tmp_path / "links.partial.json"]
+    assert write(path, "c\n", resume=True) == 2
+    assert path.read_text() == "a\nb\nc\n" and list(tmp_path.iterdir()) == [path]
+
+
+def test_what_something_else_made_is_not_continued(tmp_path: Path) -> None:
+    path, partial = tmp_path / "links", tmp_path / "links.partial"
+    interrupt(path, "a\n", {"model": 1, "format": "words"})
+    with pytest.raises(WeftError, match=r"links\.partial: cannot be resumed: its format was words, but is giza now"):
+        write(path, "b\n", {"model": 1, "format": "giza"}, resume=True)
+    (tmp_path / "links.partial.json").write_text("[]")
+    with pytest.raises(WeftError, match=r"links\.partial: cannot be resumed: its model was None, but is 1 now"):
+        write(path, "b\n", resume=True)
+    (tmp_path / "links.partial.json").unlink()
+    with pytest.raises(WeftError, match=r"links\.partial: cannot be resumed, as links\.partial\.json is missing"):
+        write(path, "b\n", resume=True)
+    assert partial.read_text() == "a\n"
+
+
+def test_a_partial_file_is_overwritten_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    interrupt(tmp_path / "links", "a\n")
+    assert capsys.readouterr().err == ""
+    assert write(tmp_path / "links", "b\n") == 0
+    assert "links.partial: what an interrupted command has left is overwritten" in capsys.readouterr().err
+    assert (tmp_path / "links").read_text() == "b\n"
+
+
+def test_nothing_is_left_of_a_command_that_wrote_nothing(tmp_path: Path) -> None:
+    interrupt(tmp_path / "links", "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_command_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "links"
+    with open_output(str(path), []) as (file, _):
+        file.write("first\n")
+        with pytest.raises(WeftError, match=r"links\.partial: another command is writing it"):
+            write(path, "second\n")
+    assert path.read_text() == "first\n"
+    code = "import sys, time; from weft.cli.output import open_output\n"
+    code += "with open_output(sys.argv[1], []) as (file, _): print('ready', flush=True); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        with pytest.raises(WeftError, match=r"links\.partial: another command is writing it"):
+            write(path, "second\n")
+        process.send_signal(signal.SIGKILL)
+    assert write(path, "third\n") == 0  # a killed command blocks nobody
+    assert path.read_text() == "third\n"
+
+
+def test_a_command_that_waited_while_another_finished_starts_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, partial, lock = tmp_path / "links", tmp_path / "links.partial", output._lock
+    partial.write_text("of the other command\n")
+
+    def finish_before(descriptor: int) -> None:
+        if partial.read_text():
+            partial.rename(path)
+        lock(descriptor)
+
+    monkeypatch.setattr(output, "_lock", finish_before)
+    with open_output(str(path), []) as (file, _):
+        assert path.read_text() == "of the other command\n"
+        file.write("ours\n")
+    assert path.read_text() == "ours\n"
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for name, problem in {
+        f"{tmp_path}": "is a folder; give the name of a file",
+        f"{tmp_path}/none/": "is a folder; give the name of a file",
+        "": "is a folder; give the name of a file",
+        f"{tmp_path}/none/links": "cannot be written: No such file or directory",
+        f"{tmp_path}/file/links": "cannot be written: Not a directory",
+        f"{tmp_path}/{'x' * 300}": "cannot be written: File name too long",
+        "/dev/full": "cannot be written: No space left on device",
+        "/dev/fd/4000": "cannot be written: Bad file descriptor",
+    }.items():
+        with pytest.raises(WeftError, match=f"{name or 'the output'}: {problem}"):
+            write(name, "text\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
+def test_an_error_of_something_else_is_not_said_of_the_output(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), open_output(str(tmp_path / "links"), []):
+        open(tmp_path / "something else")
+    with pytest.raises(WeftError, match="links: cannot be written"), open_output(str(tmp_path / "links"), []):
+        raise OSError(28, "No space left on device")
+
+
+def test_streams_are_not_resumed() -> None:
+    with pytest.raises(WeftError, match="/dev/null: is no file that could be resumed"):
+        write(Path("/dev/null"), "", resume=True)
