@@ -41,7 +41,7 @@ def atomic_file(path: Path) -> Iterator[Path]:
     partial = _beside(place, "partial")
     with _errors_of_writing(path, partial):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(partial, os.O_RDWR | os.O_CREAT):
+        with locked(partial, os.O_RDWR | os.O_CREAT):
             try:
                 os.truncate(partial, 0)  # what a killed run has left
                 yield partial
@@ -65,7 +65,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         if place.exists() and not place.is_dir():
             raise WeftError(f"{folder}: exists and is no folder")
         partial.mkdir(parents=True, exist_ok=True)
-        with _locked(partial, os.O_RDONLY):
+        with locked(partial, os.O_RDONLY):
             try:
                 for left in partial.iterdir():  # what a killed run has left
                     shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -94,7 +94,7 @@ def _restore(old: Path, place: Path) -> None:
 
 
 @contextmanager
-def _locked(partial: Path, flags: int) -> Iterator[None]:
+def locked(partial: Path, flags: int) -> Iterator[None]:
     """Hold a lock on what is being written, which ends with the process; Windows has none."""
     if fcntl is None:
         partial.touch()
