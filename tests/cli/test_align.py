@@ -243,13 +243,6 @@ def test_output_is_utf_8_and_complete_whatever_the_environment(tmp_path: Path) -
     assert result.returncode == 1 and b"File too large" in result.stderr
 
 
-def test_a_closed_stdout_is_one_line() -> None:
-    command = f"{sys.executable} -m weft align --model ro-en >&-"
-    result = subprocess.run(["bash", "-c", command], input=as_tsv(ROMANIAN), capture_output=True)
-    assert result.returncode == 1 and result.stderr.startswith(b"weft: stdout is closed")
-    assert result.stderr.count(b"\n") == 1
-
-
 def test_pipes_links_and_substituted_processes_are_written(tmp_path: Path, romanian: list[str]) -> None:
     command = f'set -e; cd {tmp_path}; weft() {{ {sys.executable} -m weft align --model ro-en "$@"; }}\n'
     command += "mkfifo pipe; cat pipe > through-pipe & weft text -o pipe; wait\n"

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from weft.cli import output
 from weft.cli.output import is_finished, open_output
 from weft.errors import WeftError
 
@@ -78,36 +77,18 @@ def test_one_command_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "links"
     with open_output(str(path), []) as (file, _):
         file.write("first\n")
-        with pytest.raises(WeftError, match=r"links\.partial: another command is writing it"):
+        with pytest.raises(WeftError, match=r"links\.partial: another process is writing it"):
             write(path, "second\n")
     assert path.read_text() == "first\n"
     code = "import sys, time; from weft.cli.output import open_output\n"
     code += "with open_output(sys.argv[1], []) as (file, _): print('ready', flush=True); time.sleep(600)"
     with subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline() == b"ready\n"
-        with pytest.raises(WeftError, match=r"links\.partial: another command is writing it"):
+        with pytest.raises(WeftError, match=r"links\.partial: another process is writing it"):
             write(path, "second\n")
         process.send_signal(signal.SIGKILL)
     assert write(path, "third\n") == 0  # a killed command blocks nobody
     assert path.read_text() == "third\n"
-
-
-def test_a_command_that_waited_while_another_finished_starts_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, partial, lock = tmp_path / "links", tmp_path / "links.partial", output._lock
-    partial.write_text("of the other command\n")
-
-    def finish_before(descriptor: int) -> None:
-        if partial.read_text():
-            partial.rename(path)
-        lock(descriptor)
-
-    monkeypatch.setattr(output, "_lock", finish_before)
-    with open_output(str(path), []) as (file, _):
-        assert path.read_text() == "of the other command\n"
-        file.write("ours\n")
-    assert path.read_text() == "ours\n"
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -246,24 +246,21 @@ def _pairs(block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
 def _aligner(job: Job) -> WindowedAligner:
     """Load a small aligner or a whole system."""
     options = job.options
-    how = {
-        "raw": options.raw,
-        "reverse": options.reverse,
-        "merge": options.merge,
-        "threshold": options.threshold,
-    }
+    text = {"raw": options.raw, "reverse": options.reverse}
     if not job.is_small:
         if options.fast:
             raise WeftError(f"{job.model}: --fast is for small aligners; choose a --method of this whole system")
         from weft.model.torch_aligner import system_aligner
 
-        return system_aligner(job.model, job.device, options.method, **how)
+        method, merge, threshold = options.method, options.merge, options.threshold
+        return system_aligner(job.model, job.device, method, merge=merge, threshold=threshold, **text)
     if options.method:
         raise WeftError(f"{job.model}: a small aligner has one method; leave out --method")
+    merge, threshold, fast = options.merge or "mean", options.threshold, options.fast
     if job.device == "cuda":
         from weft.model.torch_aligner import scorer_aligner
 
-        return scorer_aligner(job.model, job.device, options.fast, **how)
+        return scorer_aligner(job.model, job.device, fast, merge=merge, threshold=threshold, **text)
     from weft.align.onnx_aligner import Aligner
 
-    return Aligner(job.model, cores=job.threads, fast=options.fast, **how)
+    return Aligner(job.model, cores=job.threads, fast=fast, merge=merge, threshold=threshold, **text)

@@ -17,28 +17,7 @@ from typing import IO, Any, TextIO
 
 from weft.errors import WeftError
 from weft.progress import say
-from weft.storage import read_json, write_json
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> None:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except PermissionError:
-            raise BlockingIOError from None
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> None:
-        """Lock a file until it is closed or this process ends. Raises BlockingIOError if another process has it."""
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            pass  # a file system without locks
-
+from weft.storage import locked, read_json, write_json
 
 _DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/(\d+))")
 
@@ -117,7 +96,7 @@ def _path(name: str, inputs: Sequence[str]) -> Path:
 @contextlib.contextmanager
 def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume: bool) -> Iterator[tuple[TextIO, int]]:
     partial, record = _partial(path), _record(path)
-    with _locked(partial) as file:
+    with locked(partial, os.O_RDWR | os.O_CREAT), partial.open("a+b") as file:
         done = 0
         if resume and made_by is not None and file.tell():
             _compare(record, made_by())
@@ -143,21 +122,6 @@ def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume:
                 partial.unlink()  # nothing to go on with
             if not partial.exists():
                 record.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _locked(partial: Path) -> Iterator[IO[bytes]]:
-    """Open a file to go on at its end, for one command at a time."""
-    while True:
-        with partial.open("a+b") as file:
-            try:
-                _lock(file.fileno())
-            except BlockingIOError:
-                raise WeftError(f"{partial}: another command is writing it; choose another output") from None
-            if partial.exists() and os.path.samestat(os.fstat(file.fileno()), partial.stat()):
-                yield file
-                return
-            # Between opening and locking, the other command has finished the file, which has its own name now.
 
 
 def _compare(record: Path, made_by: dict[str, Any]) -> None:
