@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from weft.errors import WeftError
-from weft.links import format_links, read_gold, read_links
+from weft.links import format_links, open_gold, read_gold, read_links
 
 
 def file_of(folder: Path, text: str) -> str:
@@ -16,7 +16,7 @@ def file_of(folder: Path, text: str) -> str:
 
 
 def test_pharaoh_round_trip(tmp_path: Path) -> None:
-    lines = read_links(file_of(tmp_path, "2-1 0-0  10-3\n\n0-0 0-0\n"))
+    lines = list(read_links(file_of(tmp_path, "2-1 0-0  10-3\n\n0-0 0-0\n")))
     assert [line.sure for line in lines] == [{(0, 0), (2, 1), (10, 3)}, frozenset(), {(0, 0)}]
     assert [format_links(line.sure) for line in lines] == ["0-0 2-1 10-3", "", "0-0"]
 
@@ -45,6 +45,9 @@ def test_naacl_format(tmp_path: Path) -> None:
         ("1-1\n–\n", "links:2: not a line of links"),
         ("0001 1 1 S\n0001 1\n", "links:2: not of the form"),
         ("0001 1 1 S\n0000 1 1\n", "links:2: not of the form"),
+        ("1-1\n" + "9" * 5_000 + "-1\n", "links:2: '9{50}' is not a link"),
+        ("0001 1 1 S\n" + "9" * 5_000 + " 1 1\n", "links:2: not of the form"),
+        ("50000000 1 1 S\n", "links:1: sentence 50,000,000, but .* has links of 1 sentences"),
     ],
 )
 def test_bad_gold_is_named(tmp_path: Path, text: str, message: str) -> None:
@@ -59,3 +62,20 @@ def test_links_out_of_range_are_named(tmp_path: Path) -> None:
         line.check(2, 2)
     with pytest.raises(WeftError, match="links:1"):
         line.check(3, 1)
+
+
+def test_files_of_links_are_read_line_by_line(tmp_path: Path) -> None:
+    lines = read_links(file_of(tmp_path, "0-0\n1-1\nbad\n"))
+    assert [next(lines).sure, next(lines).sure] == [{(0, 0)}, {(1, 1)}]
+    with pytest.raises(WeftError, match=r"links:3: 'bad' is not a link"):
+        next(lines)
+
+
+def test_gold_says_what_form_it_has(tmp_path: Path) -> None:
+    text = "\n1 1 1 S\n"
+    assert open_gold(file_of(tmp_path, text)).form == "naacl"
+    assert open_gold(file_of(tmp_path, text), form="naacl", base=0).base == 1
+    gold = open_gold(file_of(tmp_path, "\n\n0-0\n"), base=0)
+    assert (gold.form, gold.base) == ("links", 0)
+    assert [len(line.possible) for line in gold.lines] == [0, 0, 1]
+    assert list(open_gold(file_of(tmp_path, "")).lines) == []

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import weft
+from weft.align.symmetrisation import symmetrise
+from weft.config import Symmetrisation
 from weft.errors import WeftError
 from weft.links import LinkLine, Links, read_gold, read_links
-from weft.scoring import Score, compare, interval, resampled_error_rates, score, signature, word_errors
+from weft.scoring import (
+    Comparison,
+    Score,
+    Signature,
+    WordErrors,
+    compare,
+    error_rate,
+    interval,
+    resampled_error_rates,
+    score,
+)
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -65,18 +79,72 @@ def test_paired_comparison() -> None:
     assert compare(first, first, 1000, 1).p_value == 1
 
 
-def test_signature_names_every_choice() -> None:
-    text = signature(254, 1, 1000, 7)
-    for part in ("sentences:254", "base:1", "bootstrap:1000", "seed:7", "version:weft-"):
-        assert part in text
+def test_p_values_are_never_zero() -> None:
+    clear = compare(noisy(0.5, 1), noisy(0.95, 2), 100, 1)
+    assert clear.p_value == pytest.approx(2 / 101)
+    assert Comparison(0.1, 0.0, 0.2, 0.0004).p_text == "< 0.001"
+    assert Comparison(0.1, 0.0, 0.2, 0.0123).p_text == "0.012"
+
+
+def test_resampling_is_that_of_one_large_draw() -> None:
+    counts = noisy(0.7, 4, sentences=53).counts
+    draws = np.random.default_rng(3).integers(0, 53, (20, 53))
+    assert np.array_equal(resampled_error_rates(counts, 20, 3), error_rate(counts[draws].sum(axis=1)))
+
+
+def test_resampling_takes_memory_of_one_draw() -> None:
+    counts = noisy(0.7, 4, sentences=100_000).counts
+    tracemalloc.start()
+    resampled_error_rates(counts, 30, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # thirty draws at once would be 120 MB
+
+
+def test_the_signature_names_what_was_used() -> None:
+    links = str(Signature(254, "links", 1, 1000, 7, merge="grow-diag"))
+    for part in ("sentences:254|", "gold:links,sure+possible,base:1|", "merge:grow-diag|", "bootstrap:1000,seed:7|"):
+        assert part in links
+    naacl = str(Signature(254, "naacl", 1, 1000, 7))
+    assert "gold:naacl,sure+possible|" in naacl and "base" not in naacl and "merge" not in naacl
+    assert naacl.endswith(f"version:weft-{weft.__version__}")
 
 
 def test_word_errors() -> None:
-    words = [(["das", "haus"], ["the", "house"])] * 2
-    lines = [gold({(0, 0), (1, 1)}, set())] * 2
-    found = word_errors([frozenset({(0, 1)}), frozenset({(0, 0), (0, 1)})], lines, words, 5)
-    assert found.wrong == [(("das", "house"), 2)]
-    assert found.missed == [(("haus", "house"), 2), (("das", "the"), 1)]
+    found = WordErrors()
+    for links in (frozenset({(0, 1)}), frozenset({(0, 0), (0, 1)})):
+        found.add(links, gold({(0, 0), (1, 1)}, set()), ["das", "haus"], ["the", "house"])
+    assert found.wrong == {("das", "house"): 2}
+    assert found.missed == {("haus", "house"): 2, ("das", "the"): 1}
+
+
+# Three sentence pairs; worked out on paper: |A|, |A ∩ S|, |A ∩ P| of each, with |S| = 7.
+BY_HAND: list[tuple[str, Symmetrisation | None, tuple[int, int, int]]] = [
+    ("forward", None, (7, 4, 6)),
+    ("backward", None, (5, 4, 4)),
+    ("both", "intersection", (3, 3, 3)),
+    ("both", "union", (9, 5, 7)),
+    ("both", "grow-diag", (5, 3, 4)),
+    ("both", "grow-diag-final", (9, 5, 7)),
+    ("both", "grow-diag-final-and", (8, 5, 7)),
+    ("both", "lilt-grow-diag", (4, 3, 4)),
+    ("both", "lilt-grow-diag-final", (7, 5, 7)),
+]
+
+
+@pytest.mark.parametrize(("file", "method", "counted"), BY_HAND)
+def test_scores_worked_out_on_paper(file: str, method: Symmetrisation | None, counted: tuple[int, int, int]) -> None:
+    folder = Path(__file__).parent / "links_by_hand"
+    forward, backward = ([line.sure for line in read_links(str(folder / name))] for name in ("forward", "backward"))
+    if method is not None:
+        links = [symmetrise(*both, method) for both in zip(forward, backward, strict=True)]
+    else:
+        links = forward if file == "forward" else backward
+    result = score(links, read_gold(str(folder / "gold")))
+    linked, in_sure, in_possible = counted
+    assert result.counts.sum(0).tolist() == [linked, 7, in_sure, in_possible]
+    assert result.aer == pytest.approx(1 - (in_sure + in_possible) / (linked + 7))
+    assert result.precision == pytest.approx(in_possible / linked) and result.recall == pytest.approx(in_sure / 7)
 
 
 # AER of MGIZA's and FastAlign's published output on the dev sentences: forward, reverse, grow-diag and grow-diag-final.

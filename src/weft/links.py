@@ -1,23 +1,27 @@
 """Word links in files: Pharaoh (``0-0 1-2``), gold with sure and possible links (``1-1 2p3``), and NAACL 2003's format.
 
 Links are pairs (source word, target word), counted from zero; files may count from one. Sentences without links are
-empty lines, so a file has one line for each sentence pair. NAACL's format has one link a line instead.
+empty lines, so a file has one line for each sentence pair. NAACL's format has one link a line instead. Files are read
+line by line, so they may be of any size; only NAACL's has to be in memory.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from weft.errors import WeftError
-from weft.text.reading import open_lines
+from weft.text.reading import decode_line, open_lines
 
 Links = frozenset[tuple[int, int]]
+GoldForm = Literal["links", "naacl"]
 
-_LINK = re.compile(r"(\d+)([-p])(\d+)")
-_NAACL = re.compile(r"\s*0*(\d+)\s+(\d+)\s+(\d+)(?:\s+([SP]))?(?:\s+[\d.]+)?\s*")
+_LINK = re.compile(r"(\d{1,9})([-p])(\d{1,9})")
+_NAACL = re.compile(r"\s*0*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+[\d.]+)?\s*")
+_HOLES = 10  # sentences without links for each that has some; more are a mistake, not a gold file
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class LinkLine:
     """All links that are not wrong, the sure ones among them."""
 
     def check(self, source_length: int, target_length: int) -> None:
-        """Raise an error if a link leads out of the sentences."""
-        for source, target in sorted(self.sure | self.possible):
+        """Raise WeftError if a link leads out of the sentences."""
+        for source, target in sorted(self.possible):
             if source >= source_length or target >= target_length:
                 raise WeftError(
                     f"{self.where}: link {source}-{target} (counted from zero) leads out of sentences of "
@@ -39,35 +43,56 @@ class LinkLine:
                 )
 
 
+@dataclass(frozen=True)
+class GoldFile:
+    """A file of gold links that is being read."""
+
+    form: GoldForm
+    base: int
+    """The number of the first word of a sentence in the file."""
+    lines: Iterator[LinkLine]
+
+
 def format_links(links: Iterable[tuple[int, int]]) -> str:
-    """Links in Pharaoh format, in order."""
+    """Return links in Pharaoh format, in order."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
-def read_links(name: str, base: int = 0) -> list[LinkLine]:
-    """A file of links, one sentence pair a line; possible links (``2p3``) are kept apart from sure ones."""
-    return [_parse_line(line, f"{shown}:{number}", base) for shown, number, line in _text_lines(name)]
+def read_links(name: str, base: int = 0) -> Iterator[LinkLine]:
+    """Yield the links of each line of a file; possible links (``2p3``) are kept apart from sure ones."""
+    return (_parse_line(line, where, base) for where, line in _text_lines(name))
 
 
-def read_gold(name: str, base: int = 1, form: Literal["auto", "links", "naacl"] = "auto") -> list[LinkLine]:
-    """A file of gold links; ``auto`` tells the two forms apart by the first line that has links."""
-    lines = list(_text_lines(name))
+def open_gold(name: str, base: int = 1, form: Literal["auto"] | GoldForm = "auto") -> GoldFile:
+    """Open a file of gold links; ``auto`` tells the two forms apart by the first line that has links."""
+    lines = _text_lines(name)
     if form == "auto":
-        first = next((line for _, _, line in lines if line.strip()), "")
-        form = "naacl" if _NAACL.fullmatch(first) else "links"
-    if form == "links":
-        return [_parse_line(line, f"{shown}:{number}", base) for shown, number, line in lines]
-    return _parse_naacl(lines)
+        begin = []
+        for item in lines:
+            begin.append(item)
+            if item[1].strip():
+                break
+        form = "naacl" if begin and _NAACL.fullmatch(begin[-1][1]) else "links"
+        lines = itertools.chain(begin, lines)
+    if form == "naacl":
+        return GoldFile(form, 1, _parse_naacl(name, lines))
+    return GoldFile(form, base, (_parse_line(line, where, base) for where, line in lines))
 
 
-def _text_lines(name: str) -> Iterator[tuple[str, int, str]]:
+def read_gold(name: str, base: int = 1, form: Literal["auto"] | GoldForm = "auto") -> list[LinkLine]:
+    """Read a file of gold links into memory, as `open_gold` does."""
+    return list(open_gold(name, base, form).lines)
+
+
+def _text_lines(name: str) -> Iterator[tuple[str, str]]:
+    """Yield the place and the text of every line."""
     shown = "stdin" if name == "-" else name
     with open_lines(name) as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                yield shown, number, line.decode("ascii")
-            except UnicodeDecodeError:
-                raise WeftError(f"{shown}:{number}: not a line of links (it has letters beyond ASCII)") from None
+            text = decode_line(line, shown, number)
+            if not text.isascii():
+                raise WeftError(f"{shown}:{number}: not a line of links (it has letters beyond ASCII)")
+            yield f"{shown}:{number}", text
 
 
 def _parse_line(line: str, where: str, base: int) -> LinkLine:
@@ -76,38 +101,43 @@ def _parse_line(line: str, where: str, base: int) -> LinkLine:
     for token in line.split():
         match = _LINK.fullmatch(token)
         if match is None:
-            raise WeftError(f"{where}: '{token}' is not a link such as 3-4 or 3p4")
+            raise WeftError(f"{where}: '{token[:50]}' is not a link such as 3-4 or 3p4")
         source, target = int(match[1]) - base, int(match[3]) - base
         if source < 0 or target < 0:
             raise WeftError(f"{where}: link {token} cannot be in a file that counts from one; does it count from zero?")
         (sure if match[2] == "-" else possible).add((source, target))
-    return LinkLine(where, frozenset(sure), frozenset(sure | possible))
+    certain = frozenset(sure)
+    return LinkLine(where, certain, certain | possible if possible else certain)
 
 
-def _parse_naacl(lines: list[tuple[str, int, str]]) -> list[LinkLine]:
-    """Lines of ``sentence source target [S|P]``, counted from one; word 0 is the null word, which links nothing."""
+def _parse_naacl(name: str, lines: Iterable[tuple[str, str]]) -> Iterator[LinkLine]:
+    """Yield the sentences of ``sentence source target [S|P]`` lines, which count from one.
+
+    Word 0 is the null word: its links are none.
+    """
     sure: dict[int, set[tuple[int, int]]] = {}
     possible: dict[int, set[tuple[int, int]]] = {}
-    where: dict[int, str] = {}
-    for shown, number, line in lines:
+    first_line: dict[int, str] = {}
+    for where, line in lines:
         if not line.strip():
             continue
         match = _NAACL.fullmatch(line)
         if match is None or int(match[1]) == 0:
-            raise WeftError(f"{shown}:{number}: not of the form 'sentence source target S|P', sentences from 1 on")
+            raise WeftError(f"{where}: not of the form 'sentence source target S|P', sentences from 1 on")
         sentence = int(match[1])
-        where.setdefault(sentence, f"{shown}:{number}")
+        first_line.setdefault(sentence, where)
         if 0 in (int(match[2]), int(match[3])):
             continue
         link = int(match[2]) - 1, int(match[3]) - 1
         possible.setdefault(sentence, set()).add(link)
         if match[4] != "P":
             sure.setdefault(sentence, set()).add(link)
-    return [
-        LinkLine(
-            where.get(sentence, f"sentence {sentence}"),
+    last = max(first_line, default=0)
+    if last > 1_000 + _HOLES * len(first_line):
+        raise WeftError(f"{first_line[last]}: sentence {last:,}, but {name} has links of {len(first_line):,} sentences")
+    for sentence in range(1, last + 1):
+        yield LinkLine(
+            first_line.get(sentence, f"sentence {sentence}"),
             frozenset(sure.get(sentence, ())),
             frozenset(possible.get(sentence, ())),
         )
-        for sentence in range(1, max(where, default=0) + 1)
-    ]

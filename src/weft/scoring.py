@@ -10,19 +10,19 @@ all summed over the corpus. Intervals are percentiles over sentences drawn again
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 import weft
 from weft.errors import WeftError
-from weft.links import LinkLine, Links
+from weft.links import GoldForm, LinkLine, Links
 
 
 @dataclass(frozen=True)
 class Score:
-    """What one system reaches."""
+    """The scores of one system."""
 
     counts: np.ndarray  # (sentences, 4): |A|, |S|, |A ∩ S|, |A ∩ P|
 
@@ -50,37 +50,42 @@ class Score:
         return int(self.counts[:, 0].sum())
 
     def interval(self, resamples: int, seed: int) -> tuple[float, float]:
-        """The middle 95 % of the AER of corpora drawn again."""
+        """Return the middle 95 % of the AER of corpora drawn again."""
         return interval(resampled_error_rates(self.counts, resamples, seed))
 
 
 def error_rate(counts: np.ndarray) -> np.ndarray:
-    """AER from counts (…, 4)."""
+    """Return the AER of counts (…, 4)."""
     links, sure, in_sure, in_possible = np.moveaxis(counts, -1, 0)
     total = np.maximum(links + sure, 1)  # nothing to find and nothing found is no error
     return np.where(links + sure > 0, 1 - (in_sure + in_possible) / total, 0.0)
 
 
+def link_counts(links: Links, gold: LinkLine) -> tuple[int, int, int, int]:
+    """Return |A|, |S|, |A ∩ S| and |A ∩ P| of one sentence pair."""
+    return len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible)
+
+
 def score(system: Sequence[Links], gold: Sequence[LinkLine]) -> Score:
-    """Count, sentence by sentence."""
+    """Score the links of a system, sentence by sentence."""
     if len(system) != len(gold):
         raise WeftError(f"{len(system):,} lines of links but {len(gold):,} sentences of gold")
-    rows = [
-        (len(links), len(line.sure), len(links & line.sure), len(links & line.possible))
-        for links, line in zip(system, gold, strict=True)
-    ]
+    rows = [link_counts(links, line) for links, line in zip(system, gold, strict=True)]
     return Score(np.array(rows, np.int64).reshape(-1, 4))
 
 
 def resampled_error_rates(counts: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """AER of ``resamples`` corpora drawn with replacement; the same draws for the same seed. (resamples,)"""
+    """Return the AER of ``resamples`` corpora drawn with replacement, the same draws for the same seed. (resamples,)"""
     sentences = len(counts)
-    draws = np.random.default_rng(seed).integers(0, sentences, (resamples, sentences))
-    return error_rate(counts[draws].sum(axis=1))
+    random = np.random.default_rng(seed)
+    sums = np.empty((resamples, counts.shape[1]), counts.dtype)
+    for row in sums:
+        row[:] = np.bincount(random.integers(0, sentences, sentences), minlength=sentences) @ counts
+    return error_rate(sums)
 
 
 def interval(rates: np.ndarray) -> tuple[float, float]:
-    """The middle 95 %."""
+    """Return the middle 95 %."""
     low, high = np.percentile(rates, [2.5, 97.5])
     return float(low), float(high)
 
@@ -93,46 +98,62 @@ class Comparison:
     low: float
     high: float
     p_value: float
-    """The share of draws in which the second system is not better (or not worse, if it seems worse), times two."""
+    """Two-sided, and never 0: the best that n draws can show is 2 / (n + 1)."""
+
+    @property
+    def p_text(self) -> str:
+        """The p-value for people: ``0.012``, or ``< 0.001``, but never ``0.000``."""
+        return f"{self.p_value:.3f}" if self.p_value >= 0.001 else "< 0.001"
 
 
 def compare(first: Score, second: Score, resamples: int, seed: int) -> Comparison:
-    """Paired bootstrap."""
+    """Compare two systems by paired bootstrap.
+
+    A draw in which the difference is zero or has the other sign counts against the difference. Like sacrebleu, the
+    p-value counts the observed corpus as one more draw (Davison and Hinkley 1997), or it could be 0.
+    """
     rates = [resampled_error_rates(one.counts, resamples, seed) for one in (first, second)]
     differences = rates[1] - rates[0]
     low, high = interval(differences)
-    one_sided = min(float((differences >= 0).mean()), float((differences <= 0).mean()))
-    return Comparison(second.aer - first.aer, low, high, min(1.0, 2 * one_sided))
-
-
-def signature(sentences: int, gold_base: int, resamples: int, seed: int) -> str:
-    """Every choice that a score depends on."""
-    return (
-        f"sentences:{sentences}|gold:sure+possible,base:{gold_base}|null:no-link|average:corpus"
-        f"|bootstrap:{resamples},seed:{seed}|version:weft-{weft.__version__}"
-    )
+    against = min(int((differences >= 0).sum()), int((differences <= 0).sum()))
+    return Comparison(second.aer - first.aer, low, high, min(1.0, 2 * (against + 1) / (resamples + 1)))
 
 
 @dataclass(frozen=True)
+class Signature:
+    """Every choice that a score depends on, as it was made."""
+
+    sentences: int
+    gold_form: GoldForm
+    gold_base: int
+    resamples: int
+    seed: int
+    merge: str = ""
+    """How the links of two directions were merged, if that is known."""
+
+    def __str__(self) -> str:
+        base = f",base:{self.gold_base}" if self.gold_form == "links" else ""  # NAACL's form has always the same
+        merge = f"|merge:{self.merge}" if self.merge else ""
+        return (
+            f"sentences:{self.sentences}|gold:{self.gold_form},sure+possible{base}|null:no-link|average:corpus{merge}"
+            f"|bootstrap:{self.resamples},seed:{self.seed}|version:weft-{weft.__version__}"
+        )
+
+
 class WordErrors:
-    """Word pairs, the most frequent first."""
+    """Which words are linked wrongly or missed, and how often."""
 
-    wrong: list[tuple[tuple[str, str], int]]
-    """Linked, though not even possible."""
-    missed: list[tuple[tuple[str, str], int]]
-    """Sure, but not linked."""
+    def __init__(self) -> None:
+        self.wrong: Counter[tuple[str, str]] = Counter()
+        """Linked, though not even possible."""
+        self.missed: Counter[tuple[str, str]] = Counter()
+        """Sure, but not linked."""
+
+    def add(self, links: Links, gold: LinkLine, source: Sequence[str], target: Sequence[str]) -> None:
+        """Count the errors in one sentence pair."""
+        self.wrong.update(_words(links - gold.possible, source, target))
+        self.missed.update(_words(gold.sure - links, source, target))
 
 
-def word_errors(
-    system: Sequence[Links],
-    gold: Sequence[LinkLine],
-    words: Sequence[tuple[Sequence[str], Sequence[str]]],
-    most: int,
-) -> WordErrors:
-    """Which words are linked wrongly or missed most often."""
-    wrong: Counter[tuple[str, str]] = Counter()
-    missed: Counter[tuple[str, str]] = Counter()
-    for links, line, (source, target) in zip(system, gold, words, strict=True):
-        wrong.update((source[i], target[j]) for i, j in links - line.possible)
-        missed.update((source[i], target[j]) for i, j in line.sure - links)
-    return WordErrors(wrong.most_common(most), missed.most_common(most))
+def _words(links: Links, source: Sequence[str], target: Sequence[str]) -> Iterable[tuple[str, str]]:
+    return ((source[i], target[j]) for i, j in sorted(links))

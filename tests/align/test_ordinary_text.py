@@ -63,7 +63,7 @@ def test_error_rates_are_those_measured(name: str, fast: bool, tmp_path: Path) -
     """A gain fails as well as a loss, so that the figures here stay true. Eight-bit rounding differs between CPUs."""
     rows = [line.split("\t") for line in (ROOT / "tests/ordinary" / f"{name}.tsv").read_text("utf-8").splitlines()]
     (tmp_path / "gold").write_text("".join(f"{links}\n" for _, _, links in rows))
-    gold = read_links(str(tmp_path / "gold"))
+    gold = list(read_links(str(tmp_path / "gold")))
     pairs = [(source.split(), target.split()) for source, target, _ in rows]
     for line, (source, target) in zip(gold, pairs, strict=True):
         line.check(len(source), len(target))

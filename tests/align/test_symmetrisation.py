@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from weft.align.symmetrisation import symmetrise
 from weft.config import Symmetrisation
-from weft.links import Links, read_links
+from weft.links import Links, format_links, read_links
 
 METHODS: tuple[Symmetrisation, ...] = get_args(Symmetrisation)
+BY_HAND = Path(__file__).parents[1] / "links_by_hand"
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 #   forward   backward      f: forward only, b: backward only, X: both
@@ -51,6 +52,28 @@ def test_final_takes_one_free_word_and_final_and_wants_two() -> None:
     backward: Links = frozenset({(0, 0), (0, 9), (7, 7)})
     assert symmetrise(forward, backward, "grow-diag-final") == {(0, 0), (5, 0), (0, 9), (7, 7)}
     assert symmetrise(forward, backward, "grow-diag-final-and") == {(0, 0), (7, 7)}
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("intersection", ["0-0 1-1", "0-0", ""]),
+        ("union", ["0-0 1-1 2-3 3-2", "0-0 0-2 1-1", "0-1 1-1"]),
+        # Second line: 1-1 touches 0-0 and both its words are free. Then 0-2 touches 1-1: its source word is taken, its
+        # target word is free, which is enough for Moses and too little for Lilt. In the first line 2-3 and 3-2 touch
+        # each other only, and in the third nothing can grow.
+        ("grow-diag", ["0-0 1-1", "0-0 0-2 1-1", ""]),
+        ("lilt-grow-diag", ["0-0 1-1", "0-0 1-1", ""]),
+        # Third line: 0-1 comes first; then 1-1 has a free source word, but its target word is taken.
+        ("grow-diag-final", ["0-0 1-1 2-3 3-2", "0-0 0-2 1-1", "0-1 1-1"]),
+        ("grow-diag-final-and", ["0-0 1-1 2-3 3-2", "0-0 0-2 1-1", "0-1"]),
+        ("lilt-grow-diag-final", ["0-0 1-1 2-3 3-2", "0-0 1-1", "0-1"]),
+    ],
+)
+def test_files_worked_out_on_paper(method: Symmetrisation, expected: list[str]) -> None:
+    files = (read_links(str(BY_HAND / name)) for name in ("forward", "backward"))
+    found = [symmetrise(first.sure, second.sure, method) for first, second in zip(*files, strict=True)]
+    assert [format_links(links) for links in found] == expected
 
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=14)

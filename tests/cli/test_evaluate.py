@@ -1,4 +1,4 @@
-"""``weft symmetrize`` and ``weft evaluate`` as users run them."""
+"""``weft evaluate`` as users run it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from weft.cli.evaluate import evaluate_files
-from weft.cli.symmetrize import symmetrize_files
 from weft.errors import WeftError
 
 
@@ -21,7 +20,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "gold": "1-1 2-2 3p3\n1-1\n",
         "good": "0-0 1-1 2-2\n0-0\n",
         "bad": "0-0 2-1\n\n",
-        "reverse": "0-0 1-2\n\n",
         "short": "0-0\n",
         "far": "0-0 7-0\n\n",
     }
@@ -33,13 +31,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run_evaluate(*systems: str, gold_base: int = 1, text: bool = True, errors: int = 0) -> None:
     source, target = ("source", "target") if text else (None, None)
     evaluate_files("gold", systems, source, target, gold_base, "auto", errors, 100, 1)
-
-
-def test_symmetrize(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    symmetrize_files("good", "bad", "intersection", reversed=False)
-    assert capsys.readouterr().out == "0-0\n\n"
-    symmetrize_files("bad", "reverse", "union", reversed=True)
-    assert capsys.readouterr().out == "0-0 2-1\n\n"
 
 
 def test_evaluate_prints_table_comparison_errors_and_signature(
@@ -60,7 +51,7 @@ def test_evaluate_prints_table_comparison_errors_and_signature(
 @pytest.mark.parametrize(
     ("systems", "gold_base", "message"),
     [
-        (("short",), 1, "short has 1 lines but gold has 2 sentences"),
+        (("short",), 1, "gold has 2 sentence pairs but short has 1; "),
         (("far",), 1, r"far:1: link 7-0 .* leads out"),
         (("good",), 0, r"gold:1: link 3-3 .* leads out .* count from one"),
         ((), 1, "no file of links"),
@@ -72,8 +63,50 @@ def test_bad_input_is_named(folder: Path, systems: tuple[str, ...], gold_base: i
         run_evaluate(*systems, gold_base=gold_base)
 
 
-def test_errors_need_text_and_files_need_as_many_lines(folder: Path) -> None:
+def test_words_need_both_texts(folder: Path) -> None:
     with pytest.raises(WeftError, match="give --source and --target"):
         run_evaluate("good", text=False, errors=3)
-    with pytest.raises(WeftError, match="good has 2 lines but short has 1"):
-        symmetrize_files("good", "short", "union", reversed=False)
+    with pytest.raises(WeftError, match="give --source and --target"):
+        evaluate_files("gold", ["good"], "source", None, 1, "auto", 0, 100, 1)
+
+
+def test_the_same_file_twice_is_two_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_evaluate("good", "good")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["system", "good", "good"]
+    assert lines[3].startswith("good − good: +0.00 AER") and lines[3].endswith("p = 1.000")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((0, 0, 1), "--resamples must be at least 1, but is 0"),
+        ((0, -1, 1), "--resamples must be at least 1, but is -1"),
+        ((0, 100, -1), "--seed must be at least 0, but is -1"),
+        ((-1, 100, 1), "--errors must be at least 0, but is -1"),
+    ],
+)
+def test_numbers_that_make_no_sense(folder: Path, options: tuple[int, int, int], message: str) -> None:
+    with pytest.raises(WeftError, match=message):
+        evaluate_files("gold", ["good"], "source", "target", 1, "auto", *options)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_gold_without_links_is_an_error(text: str, folder: Path) -> None:
+    for name in ("gold", "empty"):
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(WeftError, match="gold: no gold links in it"):
+        run_evaluate("empty", text=False)
+
+
+def test_the_signature_says_what_was_used(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run_evaluate("good")
+    assert "|gold:links,sure+possible,base:1|" in capsys.readouterr().out.splitlines()[-1]
+    (folder / "gold").write_text("1 1 1 S\n2 1 1 S\n", encoding="utf-8")
+    run_evaluate("good", gold_base=0)
+    assert "|gold:naacl,sure+possible|" in capsys.readouterr().out.splitlines()[-1]
+
+
+def test_stdin_is_read_once(folder: Path) -> None:
+    with pytest.raises(WeftError, match="only once"):
+        run_evaluate("-", "-")

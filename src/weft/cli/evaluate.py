@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
 
+import numpy as np
 import tyro
 
 from weft.errors import WeftError
-from weft.links import LinkLine, Links, read_gold, read_links
-from weft.scoring import Score, compare, interval, resampled_error_rates, score, signature, word_errors
-from weft.text.reading import read_text
+from weft.links import GoldForm, open_gold, read_links
+from weft.scoring import Score, Signature, WordErrors, compare, link_counts
+from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
 
 
@@ -34,16 +36,13 @@ def evaluate(
         systems: Links to score, one file a system, counted from zero.
         source: The source sentences; with --target, links are checked against the sentences' lengths.
         target: The target sentences.
-        gold_base: The number of the first word in the gold file.
-        gold_format: Form of the gold file; auto: tell by its first line.
+        gold_base: The number of the first word of a sentence in gold of the form links.
+        gold_format: Form of the gold file; auto: told by its first line.
         errors: Show this many of the most frequent wrong and missed word pairs (needs --source and --target).
         resamples: Corpora drawn for intervals and tests.
-        seed: Of the draws.
+        seed: Seed of the draws.
     """
     evaluate_files(gold, systems, source, target, gold_base, gold_format, errors, resamples, seed)
-
-
-Words = list[tuple[list[str], list[str]]]
 
 
 def evaluate_files(
@@ -52,75 +51,74 @@ def evaluate_files(
     source: str | None,
     target: str | None,
     gold_base: int,
-    gold_format: Literal["auto", "links", "naacl"],
+    gold_format: Literal["auto"] | GoldForm,
     errors: int,
     resamples: int,
     seed: int,
 ) -> None:
-    """Print a table of scores, and how systems compare with the first one."""
+    """Print a table of scores, and how systems compare with the first one.
+
+    All files are read side by side, line by line; only counts are kept.
+    """
     if not systems:
         raise WeftError("no file of links to score")
-    gold = read_gold(gold_file, gold_base, gold_format)
-    if not gold:
+    for option, value, least in (("--errors", errors, 0), ("--resamples", resamples, 1), ("--seed", seed, 0)):
+        if value < least:
+            raise WeftError(f"{option} must be at least {least}, but is {value}")
+    text = [name for name in (source, target) if name is not None]
+    if len(text) == 1 or (errors and not text):
+        raise WeftError("words are looked up in both sentences: give --source and --target")
+    names = [gold_file, *systems, *text]
+    if names.count("-") > 1:
+        raise WeftError("stdin (-) can be read only once")
+    gold = open_gold(gold_file, gold_base, gold_format)
+    any_gold = False
+    counts = [array("q") for _ in systems]
+    found = [WordErrors() for _ in systems]
+    readers: list[Iterator[Any]] = [gold.lines, *map(read_links, systems), *map(_read_words, text)]
+    for line, *rest in side_by_side(names, readers, "sentence pairs"):
+        lines, words = rest[: len(systems)], rest[len(systems) :]
+        if words:
+            for one in (line, *lines):
+                one.check(len(words[0]), len(words[1]))
+        for one, collected, word_errors in zip(lines, counts, found, strict=True):
+            collected.extend(link_counts(one.possible, line))
+            if errors:
+                word_errors.add(one.possible, line, *words)
+        any_gold |= bool(line.possible)
+    if not any_gold:
         raise WeftError(f"{gold_file}: no gold links in it")
-    words = _read_words(source, target, errors)
-    if words is not None:
-        _check(gold, words, gold_file)
-    scores: dict[str, Score] = {}
-    links: dict[str, list[Links]] = {}
-    for name in systems:
-        lines = read_links(name)
-        if len(lines) != len(gold):
-            raise WeftError(f"{name} has {len(lines):,} lines but {gold_file} has {len(gold):,} sentences")
-        if words is not None:
-            _check(lines, words, name)
-        links[name] = [line.possible for line in lines]
-        scores[name] = score(links[name], gold)
-    _print_table(scores, resamples, seed)
-    first, *others = scores
-    for other in others:
-        difference = compare(scores[first], scores[other], resamples, seed)
+    scores = [Score(np.array(one, np.int64).reshape(-1, 4)) for one in counts]
+    _print_table(systems, scores, resamples, seed)
+    for name, other in zip(systems[1:], scores[1:], strict=True):
+        difference = compare(scores[0], other, resamples, seed)
+        p_value = f"p = {difference.p_text}".replace("= <", "<")
         print(
-            f"{other} − {first}: {100 * difference.difference:+.2f} AER "
-            f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}], p = {difference.p_value:.3f}"
+            f"{name} − {systems[0]}: {100 * difference.difference:+.2f} AER "
+            f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}], {p_value}"
         )
-    if words is not None and errors:
-        for name in systems:
-            _print_errors(name, links[name], gold, words, errors)
-    print(signature(len(gold), gold_base, resamples, seed))
+    if errors:
+        for name, one in zip(systems, found, strict=True):
+            _print_errors(name, one, errors)
+    print(Signature(len(scores[0].counts), gold.form, gold.base, resamples, seed))
 
 
-def _read_words(source: str | None, target: str | None, errors: int) -> Words | None:
-    if source is None or target is None:
-        if errors or source or target:
-            raise WeftError("words are looked up in both sentences: give --source and --target")
-        return None
-    sides = [[split_spaces(line) for line in read_text(name)] for name in (source, target)]
-    if len(sides[0]) != len(sides[1]):
-        raise WeftError(f"{source} has {len(sides[0]):,} lines but {target} has {len(sides[1]):,}")
-    return list(zip(sides[0], sides[1], strict=True))
+def _read_words(name: str) -> Iterator[list[str]]:
+    return map(split_spaces, read_text(name))
 
 
-def _check(lines: Sequence[LinkLine], words: Words, name: str) -> None:
-    if len(lines) != len(words):
-        raise WeftError(f"{name} has links of {len(lines):,} sentence pairs, but the text has {len(words):,}")
-    for line, (source, target) in zip(lines, words, strict=True):
-        line.check(len(source), len(target))
-
-
-def _print_table(scores: dict[str, Score], resamples: int, seed: int) -> None:
-    width = max(6, *(len(name) for name in scores))
+def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, seed: int) -> None:
+    width = max(6, *map(len, names))
     print(f"{'system':{width}}    AER   95 % interval  precision  recall     F1   links")
-    for name, one in scores.items():
-        low, high = interval(resampled_error_rates(one.counts, resamples, seed))
+    for name, one in zip(names, scores, strict=True):
+        low, high = one.interval(resamples, seed)
         print(
             f"{name:{width}}  {100 * one.aer:5.2f}  [{100 * low:5.2f}, {100 * high:5.2f}]"
             f"  {100 * one.precision:9.2f}  {100 * one.recall:6.2f}  {100 * one.f1:5.2f}  {one.links:6,}"
         )
 
 
-def _print_errors(name: str, links: list[Links], gold: list[LinkLine], words: Words, most: int) -> None:
-    found = word_errors(links, gold, words, most)
+def _print_errors(name: str, found: WordErrors, most: int) -> None:
     for title, pairs in (("linked wrongly", found.wrong), ("missed", found.missed)):
-        shown = ", ".join(f"{source}–{target} {count}" for (source, target), count in pairs)
+        shown = ", ".join(f"{source}–{target} {count}" for (source, target), count in pairs.most_common(most))
         print(f"{name}, most often {title}: {shown or 'nothing'}")

@@ -101,7 +101,7 @@ def _read_pictures(
     new: bool,
 ) -> list[Picture]:
     sources, targets = list(read_text(source)), list(read_text(target))
-    systems = [read_links(name) for name in links]
+    systems = [list(read_links(name)) for name in links]
     golds = read_gold(gold, gold_base) if gold is not None else None
     lengths = {target: len(targets)} | {name: len(system) for name, system in zip(links, systems, strict=True)}
     if gold is not None and golds is not None:

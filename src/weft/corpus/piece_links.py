@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
+from array import array
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,25 +109,27 @@ def open_links(folder: Path, corpus: PreparedCorpus, made: dict[str, Any]) -> Pi
 
 
 def links_from_file(name: str, corpus: PreparedCorpus) -> PieceLinks:
-    """Any aligner's links between words: every piece of a word gets the links of the word.
+    """Read any aligner's links between words; every piece of a word gets the links of the word.
 
     The file has a line for each pair of the prepared corpus, in its order.
     """
-    lines = read_links(name)
-    if len(lines) != len(corpus):
-        raise WeftError(f"{name} has {len(lines):,} lines of links, but the prepared corpus has {len(corpus):,} pairs")
-    cells: list[tuple[int, int]] = []
-    offsets = [0]
-    for pair, line in enumerate(lines):
-        source, target = (_pieces_of_words(side, pair, corpus) for side in (corpus.source, corpus.target))
+    cells, offsets = array("H"), array("q", [0])
+    pairs = 0
+    for pairs, line in enumerate(read_links(name), 1):
+        if pairs > len(corpus):
+            continue  # goes on to count the lines
+        source, target = (_pieces_of_words(side, pairs - 1, corpus) for side in (corpus.source, corpus.target))
         line.check(len(source), len(target))
-        cells += [(first, second) for i, j in sorted(line.possible) for first in source[i] for second in target[j]]
-        offsets.append(len(cells))
-    return PieceLinks(np.array(cells, np.uint16).reshape(-1, 2), np.array(offsets))
+        for i, j in sorted(line.possible):
+            cells.extend(piece for both in itertools.product(source[i], target[j]) for piece in both)
+        offsets.append(len(cells) // 2)
+    if pairs != len(corpus):
+        raise WeftError(f"{name} has {pairs:,} lines of links, but the prepared corpus has {len(corpus):,} pairs")
+    return PieceLinks(np.array(cells, np.uint16).reshape(-1, 2), np.array(offsets, np.int64))
 
 
 def _pieces_of_words(side: Side, pair: int, corpus: PreparedCorpus) -> list[range]:
-    """Which pieces of a sentence belong to its words."""
+    """Return the pieces of each word of a sentence."""
     ids = side[pair]
     begins = [*np.flatnonzero(corpus.subwords.starts_word[ids]).tolist(), len(ids)]
     return [range(first, last) for first, last in itertools.pairwise(begins)]

@@ -133,15 +133,17 @@ def _blocks_of_two(source: str, target: str, size: int) -> Iterator[Block]:
             first += len(rows)
 
 
-def side_by_side(names: Sequence[str], files: Sequence[Iterator[Item]]) -> Iterator[tuple[Item, ...]]:
-    """Yield what several files have in each line. Raises WeftError if they have different numbers of lines."""
+def side_by_side(
+    names: Sequence[str], files: Sequence[Iterator[Item]], unit: str = "lines"
+) -> Iterator[tuple[Item, ...]]:
+    """Yield what several files have in each line. Raises WeftError if they have different numbers of ``unit``."""
     for number, row in enumerate(itertools.zip_longest(*files)):
         if any(item is None for item in row):
             counts = [number + (item is not None) + sum(1 for _ in rest) for item, rest in zip(row, files, strict=True)]
             other = next(place for place, count in enumerate(counts) if count != counts[0])
             raise WeftError(
-                f"{_shown(names[0])} has {counts[0]:,} lines but {_shown(names[other])} has {counts[other]:,}; "
-                "both need one line per sentence pair"
+                f"{_shown(names[0])} has {counts[0]:,} {unit} but {_shown(names[other])} has {counts[other]:,}; "
+                "all need one line per sentence pair"
             )
         yield row
 

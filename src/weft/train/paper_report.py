@@ -16,7 +16,7 @@ from weft.errors import WeftError
 from weft.links import read_links
 from weft.progress import say
 from weft.recipe import find_recipe
-from weft.scoring import Score, compare, score, signature
+from weft.scoring import Score, compare, score
 from weft.train.paper_experiments import (
     BEST,
     KERNELS,
@@ -74,7 +74,7 @@ def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> 
     parts = [
         f"## {name}",
         _all_systems(results, systems, figures["systems"]),
-        f"`{signature(len(results.gold.links), results.gold.base, RESAMPLES, SEED)}`",
+        f"`{results.gold.signature}`",
         _contiguity(results, known),
         _kernels(results, known),
         _merging(results, known),
@@ -296,7 +296,15 @@ def _comparisons(results: PairResults, systems: Systems) -> str:
             if first and second:
                 found = compare(first, second, RESAMPLES, SEED)
                 span = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-                rows.append([ours, other.name, f"{100 * found.difference:+.1f}", span, f"{found.p_value:.3f}"])
+                rows.append(
+                    [
+                        ours,
+                        other.name,
+                        f"{100 * found.difference:+.1f}",
+                        span,
+                        found.p_text,
+                    ]
+                )
     if not rows:
         return ""
     head = ["system", "against", "AER", "95 %", "p"]

@@ -17,13 +17,13 @@ from weft.config_io import to_dict
 from weft.corpus.packing import PackedRows
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.links import LinkLine, read_gold
+from weft.links import GoldForm, LinkLine, open_gold
 from weft.model.packed_links import best_source_links
 from weft.model.rows import Attend
 from weft.model.system import AlignmentSystem
 from weft.model.torch_aligner import align
 from weft.recipe import GoldConfig, Recipe
-from weft.scoring import Score, score, signature
+from weft.scoring import Score, Signature, score
 from weft.text.reading import Corpus
 from weft.text.words import split_spaces
 from weft.train.distributed import environment
@@ -47,11 +47,17 @@ class Gold:
 
     pairs: list[WordPair]
     links: list[LinkLine]
+    form: GoldForm
     base: int
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(len(self.links), self.form, self.base, RESAMPLES, SEED)
 
     @classmethod
     def read(cls, config: GoldConfig) -> Gold:
-        links = read_gold(config.links, config.base)
+        file = open_gold(config.links, config.base)
+        links = list(file.lines)
         corpus = Corpus(source=(config.source,), target=(config.target,))
         pairs = [
             (split_spaces(source), split_spaces(target))
@@ -62,7 +68,7 @@ class Gold:
             raise WeftError(f"{config.links} has {len(links):,} lines but {config.source} has {len(pairs):,}")
         for line, (source, target) in zip(links, pairs, strict=True):
             line.check(len(source), len(target))
-        return cls(pairs, links, config.base)
+        return cls(pairs, links, file.form, file.base)
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,7 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
             f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * low:.1f}–{100 * high:.1f} "
             f"| {100 * one.precision:.1f} | {100 * one.recall:.1f} | {one.links:,} |"
         )
-    return "\n".join([*rows, "", f"`{signature(len(gold.links), gold.base, RESAMPLES, SEED)}`"])
+    return "\n".join([*rows, "", f"`{gold.signature}`"])
 
 
 def stage_seconds(recipe: Recipe) -> dict[str, float]:
@@ -203,7 +209,7 @@ def aligner_card(
         quality = [
             f"{'With `--fast`: ' if number else '**Quality.** '}{_score(line)}" for number, line in enumerate(scores)
         ]
-        parts += [*quality, f"`{signature(len(gold.links), gold.base, RESAMPLES, SEED)}`"]
+        parts += [*quality, f"`{gold.signature}`"]
     if about.limits:
         parts.append(f"**Limits.** {about.limits}")
     return "\n\n".join(parts) + "\n"
