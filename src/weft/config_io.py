@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import reprlib
 import tomllib
 import typing
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise WeftError(f"{where}: unknown setting '{unknown[0]}'; known ones are {', '.join(hints)}")
+        raise WeftError(f"{where}: unknown setting {reprlib.repr(unknown[0])}; known ones are {', '.join(hints)}")
     defaults = {one.name: one.default_factory for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
     arguments = {}
     for name, value in values.items():
@@ -52,21 +53,23 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
     """``value`` as the type ``hint``; what a table does not say is taken from ``default``."""
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):
-            raise WeftError(f"{where} must be a table of settings, not {value!r}")
+            raise WeftError(f"{where} must be a table of settings, not {reprlib.repr(value)}")
         return from_dict(typing.cast(type, hint), value, where, base=default)
     origin = typing.get_origin(hint)
     if origin is Literal:
         if value not in typing.get_args(hint):
-            raise WeftError(f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}, not {value!r}")
+            raise WeftError(
+                f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}, not {reprlib.repr(value)}"
+            )
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise WeftError(f"{where} must be a list, not {value!r}")
+            raise WeftError(f"{where} must be a list, not {reprlib.repr(value)}")
         return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise WeftError(f"{where} must be of type {hint.__name__}, not {value!r}")
+        raise WeftError(f"{where} must be of type {hint.__name__}, not {reprlib.repr(value)}")
     return value
 
 
