@@ -15,7 +15,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from weft.config import TextConfig
-from weft.errors import WeftError
+from weft.errors import WeftError, printable
 from weft.storage import read_bytes, write_text
 from weft.text.words import normaliser
 
@@ -73,11 +73,13 @@ class Subwords:
         try:
             tokenizer = Tokenizer.from_buffer(content)
         except Exception as error:  # the library raises bare Exceptions
-            raise WeftError(f"{path}: not a tokenizer file: {error}") from None
+            raise WeftError(f"{path}: not a tokenizer file: {printable(str(error)[:200], keep='')}") from None
         subwords = cls(tokenizer, text)
         pieces = subwords.spellings[len(_SPECIAL) :]
         if tuple(subwords.spellings[: len(_SPECIAL)]) != _SPECIAL or not _BYTE_OF_CHARACTER.keys() <= set(pieces):
             raise WeftError(f"{path}: not a tokenizer of weft (it must have {', '.join(_SPECIAL)} and the 256 bytes)")
+        if "" in pieces:  # then other pieces have numbers beyond the vocabulary
+            raise WeftError(f"{path}: not a tokenizer of weft (the numbers of its pieces have gaps)")
         if _rules(tokenizer) != _rules(_plain_tokenizer(models.BPE())):
             raise WeftError(f"{path}: not a tokenizer of weft (it has rules of its own)")
         if size is not None and len(subwords) != size:
