@@ -235,6 +235,13 @@ def _pop(name: str) -> Change:
     return change
 
 
+def _gap(folder: Path) -> None:
+    """Give a piece a number that no table has."""
+    described = json.loads((folder / "tokenizer.json").read_text())
+    described["model"]["vocab"]["Ġthe"] = 2**20
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+
+
 NORM = "source.norm_words.weight"
 
 
@@ -261,6 +268,7 @@ NORM = "source.norm_words.weight"
         (_pipe("tokenizer.json"), "tokenizer.json: not a regular file$"),
         (_size("tokenizer.json", 60_000_000), "60.0 MB, but it can have 50.0 MB at most$"),
         (_write("tokenizer.json", b"[" * 100_000), "tokenizer.json: not a tokenizer file"),
+        (_gap, r"tokenizer.json: not a tokenizer of weft \(the numbers of its pieces have gaps\)$"),
         (_pipe("source.npy"), "source.npy: not a regular file$"),
         (_link("source.npy", "/dev/zero"), "source.npy: not a regular file$"),
         (_link("source.npy", "/nowhere"), "source.npy: No such file or directory$"),

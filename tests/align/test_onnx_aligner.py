@@ -48,6 +48,14 @@ def test_nothing_is_printed_about_a_graph_that_cannot_be_loaded(capfd: pytest.Ca
     assert capfd.readouterr() == ("", "")
 
 
+def test_nothing_is_printed_about_a_graph_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    aligner = Aligner("ro-en", cores=1)
+    aligner._tables = {name: table[:2] for name, table in aligner._tables.items()}
+    with pytest.raises(WeftError, match=r"ro-en: cannot be computed: .*out of data bounds"):
+        aligner.align_one(*PAIR)
+    assert capfd.readouterr() == ("", "")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 def test_too_little_memory_is_said_to_be_that() -> None:
     code = (

@@ -30,7 +30,7 @@ from weft.workers import processes
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _BATCH_TOKENS = 2_048
 _STEP = 8  # sentences are padded to a multiple of this
-_ERRORS_ONLY = 3  # of onnxruntime's levels of logging
+_SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
 
 
 class Aligner(WindowedAligner):
@@ -102,7 +102,7 @@ class Aligner(WindowedAligner):
     def _open_session(self) -> onnxruntime.InferenceSession:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        options.log_severity_level = _ERRORS_ONLY
+        options.log_severity_level = _SILENT
         with self._failures():  # without fallback: before that, onnxruntime prints to stdout
             return onnxruntime.InferenceSession(
                 self._graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
