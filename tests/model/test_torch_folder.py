@@ -40,6 +40,7 @@ def test_round_trip(folder: Path, corpus: PreparedCorpus) -> None:
         "model.safetensors",
         "tokenizer.json",
     ]
+    assert len({path.stat().st_mode for path in folder.iterdir()}) == 1  # all for the same readers
 
 
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])

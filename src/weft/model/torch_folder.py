@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from weft.config import Direction, ModelConfig, TextConfig
@@ -37,10 +37,11 @@ def write_folder(folder: Path, form: str, content: Content) -> None:
     """Write a torch model."""
     weights = {name: value.detach().cpu().contiguous() for name, value in content.weights.items()}
 
-    def save(staging: Path) -> None:
-        save_file(weights, staging / "model.safetensors")
+    def save_weights(staging: Path) -> None:
+        # Not by save_file, which makes files that only their owner can read.
+        (staging / "model.safetensors").write_bytes(save(weights))
 
-    write_files(folder, form, content.config, content.subwords, save)
+    write_files(folder, form, content.config, content.subwords, save_weights)
 
 
 def write_files(
