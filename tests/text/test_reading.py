@@ -327,6 +327,13 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     assert [pair for block in blocks for pair in block.pairs()] == [("a", "b"), ("c", "d")]
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_refused(mark: str, tmp_path: Path) -> None:
+    name = write(tmp_path / "text.tsv", "\ufeffeins\tone\n".encode(mark))
+    with pytest.raises(WeftError, match=r"text\.tsv: is UTF-16; convert it to UTF-8"):
+        pairs_of(Corpus(files=(name,)))
+
+
 def test_a_named_pipe_is_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a\tb\n",))

@@ -178,6 +178,8 @@ class Lines:
             raise StopIteration
         if not self._started:
             self._started = True
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise WeftError(f"{_shown(self._name)}: is UTF-16; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
             line = line.removeprefix(codecs.BOM_UTF8)
         if len(line) <= _LONGEST_LINE or line.endswith(b"\n"):
             return line.removesuffix(b"\n")
