@@ -116,6 +116,14 @@ def test_text_in_the_other_order(romanian: list[str]) -> None:
     assert refused.returncode == 1 and b"a small aligner has one method" in refused.stderr
 
 
+def test_folders_without_a_model_are_named(tmp_path: Path) -> None:
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "config.json").write_text('{"format": "weft al')
+    for model, problem in (("", "not a model folder"), (tmp_path, "not a model folder"), (tmp_path / "cut", "damaged")):
+        refused = weft("align", "--model", model, stdin=b"a\tb\n")
+        assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1 and problem in refused.stderr.decode()
+
+
 def test_links_can_be_looked_at() -> None:
     drawn = lines_of(*RO_EN, "--format", "grid", stdin=as_tsv([("casa veche", "the old house")]))
     assert sum("\u2502" in line for line in drawn) == 3 and "".join(drawn).count("\u25cf") >= 2 + 1  # and the legend
@@ -128,6 +136,7 @@ def test_every_form_of_input_gives_the_same_links(tmp_path: Path, romanian: list
     objects = [json.dumps({"source": source, "target": target}) for source, target in ROMANIAN]
     (tmp_path / "pairs.jsonl").write_text("\n".join(objects) + "\n")
     assert lines_of(*RO_EN, tmp_path / "pairs.jsonl") == romanian
+    assert lines_of(*RO_EN, "--input-format", "jsonl", stdin="\n".join(objects).encode()) == romanian
 
     lines = lines_of(*RO_EN, "--format", "jsonl", stdin=as_tsv(ROMANIAN))
     (tmp_path / "out.jsonl").write_text("\n".join(lines[:30]) + "\nnot json\n{}\n", "utf-8")

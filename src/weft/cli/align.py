@@ -24,7 +24,7 @@ from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
-from weft.text.reading import Block, Corpus
+from weft.text.reading import Block, Corpus, Form
 from weft.workers import map_in_order, processes
 
 Device = Literal["cpu", "cuda"]
@@ -46,6 +46,8 @@ class Options:
     _: KW_ONLY
     model: str
     """A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model)."""
+    input_format: Form = "auto"
+    """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
     format: FormatName = "pharaoh"
     """`0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at."""
     raw: bool = False
@@ -112,7 +114,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align --model de-en corpus.tsv > links.txt`."""
     options.check()
     file, target = options.file, options.target
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
+    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
     model = find_model(options.model)
     is_small = is_small_aligner(model)
     device = _device(options.device, model, is_small)
@@ -166,7 +168,7 @@ def _device(wanted: Device | None, model: Path, is_small: bool) -> Device:
 
 def _made_by(options: Options, model: Path, device: Device) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
-    names = ("format", "raw", "reverse", "method", "merge", "threshold", "fast")
+    names = ("input_format", "format", "raw", "reverse", "method", "merge", "threshold", "fast")
     weights = [path for path in sorted(model.iterdir()) if path.is_file() and path.name != "README.md"]
     text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.inputs]
     return {

@@ -1,4 +1,4 @@
-"""``weft models``: the aligners that come with weft."""
+"""``weft models``: list the aligners that come with weft, or show the card of one."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
 
 
 def list_models() -> None:
-    """A line for each shipped model: its name, its size and what its card says first."""
+    """Print a line for each shipped model: its name, its size and the first paragraph of its card."""
     models = shipped_models()
     if not models:
-        say("no aligner comes with this version; docs/training.md tells how to train one")
+        say("weft: no aligner comes with this version; docs/training.md tells how to train one")
     for name, folder in models.items():
         size = sum(path.stat().st_size for path in folder.iterdir())
         print(f"{name}  {size / 1e6:4.1f} MB  {_first_paragraph(card(folder))}")
 
 
 def show_card(name: str) -> None:
-    """The whole card of a shipped model or of a model folder."""
+    """Print the card of a shipped model or of a model folder."""
     print(card(find_model(name)).rstrip())
 
 

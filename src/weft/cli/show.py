@@ -79,7 +79,7 @@ def show_files(
 
 
 def _with_model(model: Path, pictures: list[Picture]) -> list[Picture]:
-    """The same pictures, with what a trained aligner makes of the sentence pairs in front."""
+    """Put what an aligner makes of the sentence pairs in front of the other panels."""
     if not is_small_aligner(model):
         return with_system(model, pictures)
     from weft.align.onnx_aligner import Aligner
@@ -135,7 +135,7 @@ def _panels(titles: Sequence[str], found: Sequence[LinkLine], new: bool) -> tupl
 
 
 def with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
-    """Pictures of sentence pairs, with what a trained system makes of them in front."""
+    """Put what a whole system makes of the sentence pairs in front of the other panels."""
     import torch
 
     from weft.model.system import AlignmentSystem
@@ -148,26 +148,28 @@ def with_system(model: Path, pictures: list[Picture]) -> list[Picture]:
 
 
 def system_panels(system: AlignmentSystem, pair: WordPair) -> tuple[Panel, ...]:
-    """Both directions optimised on their own, both at once, and the guided layers if there are any.
+    """Return panels of both directions optimised alone, of both at once, and of the guided layers if there are any.
 
     In the panel of both at once, links that neither direction has found alone stand out.
     """
-    from weft.model.torch_aligner import align, word_attention
+    from weft.model.torch_aligner import BEST_MERGE, align, word_attention
 
-    forward, backward = word_attention(system, pair, system.attend("optimised"))
-    ways = align(system, [pair], system.attend("optimised"), ("forward", "backward"))
+    attend = system.attend("optimised")
+    alone = align(system, [pair], attend, ("forward", "backward"))
     panels = [
-        Panel("forward, optimised", ways["forward"][0], forward),
-        Panel("backward, optimised", ways["backward"][0], backward),
+        Panel(f"{direction}, optimised", links[0], attention)
+        for (direction, links), attention in zip(alone.items(), word_attention(system, pair, attend), strict=True)
     ]
-    attend = system.attend("bidirectional")
-    links = align(system, [pair], attend, ("best-cells",))["best-cells"][0]
-    forward, backward = word_attention(system, pair, attend)
-    new = links - ways["forward"][0] - ways["backward"][0]
-    panels.append(Panel("bidirectional", links, forward * backward, new))
-    if system.guided is not None:
-        attend = system.attend("guided")
-        links = align(system, [pair], attend, ("mean",), system.guided.threshold)["mean"][0]
+    for method in system.methods:
+        if method not in ("bidirectional", "guided"):
+            continue
+        attend, merge = system.attend(method), BEST_MERGE[method]
+        threshold = system.guided.threshold if system.guided is not None else 0.0
+        links = align(system, [pair], attend, (merge,), threshold)[merge][0]
         forward, backward = word_attention(system, pair, attend)
-        panels.append(Panel("guided", links, (forward + backward) / 2))
+        if method == "bidirectional":
+            new = links.difference(*(one[0] for one in alone.values()))
+            panels.append(Panel(method, links, forward * backward, new))
+        else:
+            panels.append(Panel(method, links, (forward + backward) / 2))
     return tuple(panels)
