@@ -42,3 +42,38 @@ def test_words_cover_everything_but_white_space(text: str, language: str) -> Non
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(found))
     covered = "".join(text[start:end] for start, end in found)
     assert "".join(covered.split()) == covered and covered == "".join(text.split())
+
+
+@pytest.mark.parametrize("language", ["de", "fr"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "字",
+        "a.-+",
+        "a@",
+        "-",
+        "x'",
+        ".",
+        "www.",
+        "www.,",
+        "https://.",
+        "1.",
+        "a-",
+        "a\u0301",
+        "\u200d",
+        "a@b.",
+        "a.",
+        "prud'",
+    ],
+)
+def test_time_is_linear(unit: str, language: str) -> None:
+    """Each takes a moment; if any rule were tried again from every character, minutes to hours."""
+    text = unit * (200_000 // len(unit))
+    assert sum(end - start for start, end in raw_word_spans(text, language)) == len(text)
+
+
+@pytest.mark.parametrize("begin", ["www.", "x@", "x@y", "http://"])
+@pytest.mark.parametrize("unit", [".", "-", ",", "字", "a.", "a-"])
+def test_time_is_linear_after_a_promising_beginning(begin: str, unit: str) -> None:
+    text = begin + unit * (200_000 // len(unit))
+    assert sum(end - start for start, end in raw_word_spans(text, "fr")) == len(text)

@@ -192,8 +192,8 @@ _APOSTROPHE = {
 def _tokens(eliding: bool) -> re.Pattern[str]:
     return re.compile(
         rf"""
-          (?:https?://|www\.)[^\s<>"“”«»]*[^\s<>"“”«».,;:!?)'’]  # addresses, without the punctuation behind them
-        | [\w.+-]+@[\w-]+(?:\.[\w-]+)+
+          (?:https?://|www\.)[^\s<>"“”«»]*[^\s<>"“”«».,;:!?)'’]  # addresses, without the punctuation after them
+        | (?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+            # tried once a run of such characters: linear time
         | (?:{_LETTER}\.){{2,}}                                   # U.S.
         | {_APOSTROPHE[eliding]}
         | \d+(?:[.,:/]\d+)+                                       # 1,250.50 and 12:30 and 1/2
