@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from typing import TypeVar
 
 from weft.errors import WeftError
+from weft.progress import say
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_MOST_PROCESSES = 61  # Windows has no more
 
-def processes() -> int:
-    """As many worker processes as this process may use cores."""
+
+def available_cores() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], workers: int) -> Iterator[Result]:
-    """``map(function, items)`` over worker processes. ``function`` must be picklable.
+def map_in_order(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+    """Yield ``map(function, items)``, computed in other processes. ``function`` must be picklable.
 
-    One worker means no processes at all, and each result before the next item is read. A single item is no work for
-    others either: small corpora should not wait for workers to start.
+    With one process everything happens in this one, and each result comes before the next item is read. With a single
+    item, too, so that small inputs do not wait for processes to start; and if the system cannot start any.
     """
-    if workers == 1:
-        yield from map(function, items)
-        return
     iterator = iter(items)
-    head = [item for _, item in zip(range(2), iterator, strict=False)]
-    if len(head) < 2:
-        yield from map(function, head)
+    head = list(itertools.islice(iterator, 2)) if processes > 1 else []
+    pool = _start_pool(processes) if len(head) == 2 else None
+    if pool is None:
+        yield from map(function, itertools.chain(head, iterator))
         return
     others = multiprocessing.active_children()
-    # spawn: workers start clean, whatever threads and locks the parent has
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _start_worker) as pool:
+    with pool:
         try:
-            yield from _in_order(pool, function, head, iterator, 2 * workers)
-        except BaseException as error:  # nobody wants what they are still busy with
+            yield from _in_order(pool, function, head, iterator, 2 * processes)
+        except BaseException as error:  # results of what they still do are not wanted
             for worker in set(multiprocessing.active_children()) - set(others):
                 worker.terminate()
             if isinstance(error, BrokenProcessPool):
                 problem = "a worker process was killed, perhaps for want of memory; try again with less"
                 raise WeftError(problem) from None
             raise
+
+
+def _start_pool(processes: int) -> ProcessPoolExecutor | None:
+    """Return a pool of processes, or None, with a message, if this system cannot have one."""
+    try:
+        _start_quiet_tracker()
+        # spawn: workers start clean, whatever threads and locks the parent has
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(min(processes, _MOST_PROCESSES), context, _start_worker)
+    except (OSError, ImportError, NotImplementedError) as error:  # such as a read-only /dev/shm
+        say(f"weft: cannot start worker processes ({error}); going on with one process")
+        return None
+
+
+def _start_quiet_tracker() -> None:
+    """Start Python's resource tracker without its warnings.
+
+    If this process is killed, the tracker removes its semaphores and prints a warning that helps no one.
+    """
+    if sys.platform != "win32":
+        options = sys.warnoptions[:]
+        sys.warnoptions.append("ignore:resource_tracker")  # goes to the tracker's command line
+        try:
+            resource_tracker.ensure_running()
+        finally:
+            sys.warnoptions[:] = options
 
 
 def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
@@ -68,11 +97,12 @@ def _interrupts_later() -> Iterator[None]:
     arrived: list[int] = []
     is_main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number)) if is_main else None
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if sys.platform != "win32" else None
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if sys.platform != "win32" and mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if is_main:
             signal.signal(signal.SIGINT, handler)
         if arrived:
@@ -80,7 +110,8 @@ def _interrupts_later() -> Iterator[None]:
 
 
 def _start_worker() -> None:
-    """Workers end with their parent, even where it is killed."""
+    """Make a worker end with its parent, even if that is killed, and leave Ctrl-C to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -305,7 +305,7 @@ def test_several_processes_make_the_same_folder_as_one(tmp_path: Path, monkeypat
     monkeypatch.setattr(corpus_module, "_BLOCK_LINES", 3_000)
     manifests = []
     for processes in (1, 2):
-        monkeypatch.setattr(prepare_module, "processes", lambda processes=processes: processes)
+        monkeypatch.setattr(prepare_module, "available_cores", lambda processes=processes: processes)
         manifests.append(prepare(corpus, config, tmp_path / f"with {processes}").manifest)
     assert manifests[0] == manifests[1]
     assert manifests[0]["counts"]["kept"] > 10_000
@@ -367,7 +367,7 @@ def test_a_failure_leaves_nothing(content: bytes, message: str, tmp_path: Path) 
 
 def test_a_failure_in_a_worker_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus_module, "_BLOCK_LINES", 4)
-    monkeypatch.setattr(prepare_module, "processes", lambda: 2)
+    monkeypatch.setattr(prepare_module, "available_cores", lambda: 2)
     corpus = write(tmp_path / "text.tsv", b"a\tb\n" * 9 + b"bad\n")
     with pytest.raises(BadLine, match=r"text\.tsv:10: "):
         prepare(corpus, PrepareConfig(merges=5), tmp_path / "corpus")

@@ -25,7 +25,7 @@ from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
 from weft.config import Merge
 from weft.errors import WeftError
 from weft.text.subwords import END, PAD
-from weft.workers import processes
+from weft.workers import available_cores
 
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _BATCH_TOKENS = 2_048
@@ -70,7 +70,7 @@ class Aligner(WindowedAligner):
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = folder, content.tables()
         self._graph = scorer_graph(*content.encoders(fast), content.config.encoders.width)
-        self._cores = cores or processes()
+        self._cores = cores or available_cores()
         self._start()
 
     def _start(self) -> None:

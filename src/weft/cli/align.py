@@ -25,7 +25,7 @@ from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
 from weft.text.reading import Block, Corpus, Form
-from weft.workers import map_in_order, processes
+from weft.workers import available_cores, map_in_order
 
 Device = Literal["cpu", "cuda"]
 
@@ -131,7 +131,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         blocks = corpus.blocks(1 if options.line_buffered else _BLOCK_LINES[device])
         if done:
             blocks = _without_first(blocks, done, f"{options.output}.partial")
-        cores, workers = options.cores or processes(), 1
+        cores, workers = options.cores or available_cores(), 1
         if is_small and not options.line_buffered:  # a whole system is too large to be in memory twice
             first_two = list(itertools.islice(blocks, 2))
             blocks = itertools.chain(first_two, blocks)

@@ -32,7 +32,7 @@ from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
 from weft.text.subwords import Subwords
 from weft.text.words import normaliser, split_words
-from weft.workers import map_in_order, processes
+from weft.workers import available_cores, map_in_order
 
 _SPOOL = "pairs.spool"
 _BAD_LINES_SHOWN = 5
@@ -53,9 +53,9 @@ def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = F
 
 
 def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progress) -> None:
-    workers = processes()
+    processes = available_cores()
     spool = staging / _SPOOL
-    counts, bad_lines, fingerprints = _read(corpus, config, spool, workers, progress)
+    counts, bad_lines, fingerprints = _read(corpus, config, spool, processes, progress)
     keep, held_out = _decide(fingerprints, config, counts)
     if not keep.any():
         left_out = _left_out(counts) or "no lines"
@@ -66,7 +66,7 @@ def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progre
     id_type = "<u2" if len(subwords) <= 2**16 else "<u4"
     with (staging / "held-out.tsv").open("wb") as file:
         file.writelines(line for line, held in zip(_spooled(spool), held_out, strict=True) if held)
-    _encode(staging, spool, keep, config, id_type, workers, progress)
+    _encode(staging, spool, keep, config, id_type, processes, progress)
     spool.unlink()
 
     counts["kept"] = int(keep.sum())
@@ -103,14 +103,14 @@ class _Cleaned:
 
 
 def _read(
-    corpus: Corpus, config: PrepareConfig, spool: Path, workers: int, progress: Progress
+    corpus: Corpus, config: PrepareConfig, spool: Path, processes: int, progress: Progress
 ) -> tuple[Counter[str], list[str], np.ndarray]:
     counts: Counter[str] = Counter(read=0)
     bad_lines: list[str] = []
     fingerprints: list[np.ndarray] = [np.empty((0, 2), np.uint64)]
     progress.phase("reading", corpus.size(), "B")
     with spool.open("wb") as file:
-        for cleaned in map_in_order(functools.partial(_clean, config), corpus.blocks(), workers):
+        for cleaned in map_in_order(functools.partial(_clean, config), corpus.blocks(), processes):
             file.writelines(cleaned.lines)
             fingerprints.append(cleaned.fingerprints)
             counts.update(cleaned.counts)
@@ -214,7 +214,7 @@ def _encode(
     keep: np.ndarray,
     config: PrepareConfig,
     id_type: str,
-    workers: int,
+    processes: int,
     progress: Progress,
 ) -> None:
     _subwords.cache_clear()  # the file is a new one, even where its name is not
@@ -223,7 +223,7 @@ def _encode(
     progress.phase("encoding", int(keep.sum()), "pairs")
     lengths: list[list[np.ndarray]] = [[np.zeros(1, np.int64)] for _ in SIDES]
     with (staging / "source.ids").open("wb") as source, (staging / "target.ids").open("wb") as target:
-        for encoded in map_in_order(encode, iter(lambda: list(islice(kept, 10_000)), []), workers):
+        for encoded in map_in_order(encode, iter(lambda: list(islice(kept, 10_000)), []), processes):
             for file, collected, (ids, pieces) in zip((source, target), lengths, encoded, strict=True):
                 file.write(ids)
                 collected.append(pieces)
