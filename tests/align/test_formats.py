@@ -69,3 +69,17 @@ def test_a_page_shows_every_pair_and_loads_nothing() -> None:
     for drawn in re.findall(r"<svg.*?</svg>", page):
         ElementTree.fromstring(drawn)
     assert HOUSE._repr_html_().count("<circle") == 3
+
+
+def test_a_page_fits_any_screen_and_hand() -> None:
+    page = written("html", HOUSE)
+    assert '<meta name="viewport"' in page and "prefers-color-scheme: dark" in page and "unicode-bidi: isolate" in page
+    assert page.count("tabindex=0") == 6 and page.count("class=alone") == 3  # words with and without links
+    assert page.count('<div style="overflow-x:auto"><svg') == 1
+    assert "Grey words have no link" in page and "The score, from 0 to 1" in page
+
+
+def test_matrices_take_the_colour_of_the_text_around_them_and_cut_long_words() -> None:
+    drawn = Alignment(Sentence.from_words(["x" * 99]), Sentence.from_words(["\x1b"]), {(0, 0): 0.5})._repr_html_()
+    assert "#" not in drawn and 'fill="currentColor"' in drawn
+    assert "x" * 23 + "…" in drawn and "x" * 24 not in drawn and "\x1b" not in drawn

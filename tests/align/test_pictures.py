@@ -93,6 +93,7 @@ def test_wide_letters_and_combining_marks_keep_the_columns() -> None:
 def test_letters_keep_their_marks_lose_what_terminals_obey_and_come_to_an_end() -> None:
     assert letters("ae\u0301👩\u200d👧b") == ["a", "e\u0301", "👩\u200d👧", "b"]
     assert letters("\x1b[0m\ufffe\u2028") == ["�", "[", "0", "m", "�", "�"]
+    assert letters("\u202eab") == ["�", "a", "b"]  # which would turn the rest of the line around
     assert "".join(letters("x" * 24)) == "x" * 24
     assert "".join(letters("x" * 25)) == "x" * 23 + "…"
 
@@ -143,13 +144,13 @@ def test_files_that_cannot_be_written_leave_nothing(tmp_path: Path) -> None:
     picture = Picture(["a"], ["b"], (Panel("p"),))
     with pytest.raises(WeftError, match=r"pair\.gif: a picture ends in \.svg, \.png, \.pdf"):
         draw(picture, tmp_path / "pair.gif")
-    with pytest.raises(WeftError, match=r"missing/pair\.svg: cannot be written: No such file .*; choose another place"):
+    with pytest.raises(WeftError, match=r"missing/pair\.svg: its folder is missing; choose another"):
         draw(picture, tmp_path / "missing" / "pair.svg")
     (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(WeftError, match=r"folder\.svg: cannot be written"):
+    with pytest.raises(WeftError, match=r"folder\.svg: is a folder"):
         draw(picture, tmp_path / "folder.svg")
     (tmp_path / "file").touch()
-    with pytest.raises(WeftError, match=r"file/pair\.svg: cannot be written: Not a directory"):
+    with pytest.raises(WeftError, match=r"file/pair\.svg: its folder is missing"):
         draw(picture, tmp_path / "file" / "pair.svg")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder.svg"]
 

@@ -19,7 +19,7 @@ from html import escape
 from typing import Any, Literal, NamedTuple
 
 from weft.align.alignment import Alignment
-from weft.align.pictures import Panel, Picture, terminal_grid
+from weft.align.pictures import Panel, Picture, letters, terminal_grid, terminal_width
 from weft.text.words import Sentence
 
 FormatName = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html", "grid"]
@@ -79,24 +79,28 @@ def _grid(alignment: Alignment, number: int) -> str:
     return terminal_grid(picture) + "\n\n"
 
 
-_CELL, _LETTER, _FONT = 22, 7.2, 13  # pixels
-_SLANT = 52  # degrees, of source words
-
 _PAGE_START = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Word alignment</title><style>
-body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #1d2733; }
-section { border-top: 1px solid #d9dee5; padding: .8rem 0; }
-p { margin: .2rem 0; } p span { padding: .1rem .15rem; border-radius: .2rem; }
-span.on { background: #ffd8a8; } span.alone { color: #8a94a0; }
-summary, small { color: #66717d; font-size: .8rem; }
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Word alignment</title><style>
+:root { color-scheme: light dark; --ink: #1d2733; --pale: #66717d; --line: #d9dee5; --mark: #ffd8a8; }
+@media (prefers-color-scheme: dark) { :root { --ink: #dfe5ec; --pale: #8f9aa6; --line: #38424d; --mark: #7a4a10; } }
+body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: var(--ink); }
+section { border-top: 1px solid var(--line); padding: .8rem 0; }
+p { margin: .2rem 0; overflow-wrap: anywhere; }
+section span { padding: .1rem .15rem; border-radius: .2rem; unicode-bidi: isolate; }
+span.alone, summary, small { color: var(--pale); } span.on { background: var(--mark); color: var(--ink); }
+summary, small { font-size: .8rem; }
 </style></head><body>
+<p><small>Point at a word, tap it or reach it with the Tab key: its counterparts are marked. Grey words have no link.
+The score, from 0 to 1, says how well the two sentences fit together. In a matrix, a stronger dot is a more probable
+link.</small></p>
 """
 _PAGE_END = """<script>
-for (const pair of document.querySelectorAll("section")) pair.onmouseover = ({target}) => {
-  const links = (target.dataset.links || "").split(" ");
-  for (const word of pair.querySelectorAll("p span"))
-    word.className = word === target || links.includes(word.id) ? "on" : word.dataset.links ? "" : "alone";
-};
+for (const kind of ["mouseover", "focusin", "click"]) addEventListener(kind, ({target}) => {
+  const links = (target.dataset?.links || "").split(" ");
+  for (const word of target.closest?.("section")?.querySelectorAll("p span") || [])
+    word.classList.toggle("on", word === target || links.includes(word.id));
+});
 </script></body></html>
 """
 
@@ -116,39 +120,41 @@ def _section(alignment: Alignment, number: int) -> str:
 
 
 def _word(word: str, name: str, links: dict[str, list[str]]) -> str:
-    own = " ".join(links.get(name, ()))
-    look = "" if own else " class=alone"
-    return f'<span id="{name}" data-links="{own}"{look}>{escape(word)}</span>'
+    if name not in links:
+        return f'<span id="{name}" class=alone>{escape(word)}</span>'
+    return f'<span id="{name}" data-links="{" ".join(links[name])}" tabindex=0>{escape(word)}</span>'
+
+
+_CELL, _LETTER, _FONT = 22, 7.2, 13  # pixels
+_SLANT = 52  # degrees, of source words
 
 
 def matrix(alignment: Alignment) -> str:
-    """Draw the links as a picture (SVG)."""
-    source, target = alignment.source.words, alignment.target.words
-    left = 10 + _LETTER * max(map(len, target), default=0)
-    top = 14 + _LETTER * max(map(len, source), default=0) * 0.8
-    width = left + _CELL * len(source) + _LETTER * max(map(len, source), default=0) * 0.62 + 10
-    height = top + _CELL * len(target) + 6
+    """Draw the links as a picture (SVG) in a box that scrolls. Its colour is that of the text around it."""
+    source, target = (["".join(letters(word)) for word in side.words] for side in (alignment.source, alignment.target))
+    longest_source, longest_target = (
+        _LETTER * max(map(terminal_width, words), default=0) for words in (source, target)
+    )
+    left, top = round(10 + longest_target), round(14 + longest_source * 0.8)
+    right, bottom = left + _CELL * len(source), top + _CELL * len(target)
+    width = right + tall * 0.62 + 10  # of the last source words, which lean over the edge
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" font-size="{_FONT}" '
-        'font-family="system-ui, sans-serif" fill="#1d2733">'
+        f'<div style="overflow-x:auto"><svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" '
+        f'height="{bottom + 6}" font-size="{_FONT}" font-family="system-ui, sans-serif" fill="currentColor">'
     ]
     for place, word in enumerate(source):
-        x = left + _CELL * (place + 0.5)
-        parts.append(f'<text transform="translate({x:.1f} {top - 6:.1f}) rotate(-{_SLANT})">{escape(word)}</text>')
+        x = left + _CELL * place + _CELL // 2
+        parts.append(f'<text transform="translate({x} {top - 6})rotate(-{_SLANT})">{escape(word)}</text>')
     for place, word in enumerate(target):
-        y = top + _CELL * (place + 0.5)
-        parts.append(f'<text x="{left - 6:.1f}" y="{y + 4:.1f}" text-anchor="end">{escape(word)}</text>')
-    right, bottom = left + _CELL * len(source), top + _CELL * len(target)
-    lines = [f"M{left + _CELL * place:.1f} {top:.1f}V{bottom:.1f}" for place in range(len(source) + 1)]
-    lines += [f"M{left:.1f} {top + _CELL * place:.1f}H{right:.1f}" for place in range(len(target) + 1)]
-    parts.append(f'<path d="{"".join(lines)}" stroke="#d9dee5" fill="none"/>')
+        parts.append(f'<text x="{left - 6}" y="{top + _CELL * place + 15}" text-anchor="end">{escape(word)}</text>')
+    lines = [f"M{left + _CELL * place} {top}V{bottom}" for place in range(len(source) + 1)]
+    lines += [f"M{left} {top + _CELL * place}H{right}" for place in range(len(target) + 1)]
+    parts.append(f'<path d="{"".join(lines)}" stroke="currentColor" stroke-opacity=".2"/>')
     for (i, j), probability in alignment.probabilities.items():
-        x, y = left + _CELL * (i + 0.5), top + _CELL * (j + 0.5)
+        x, y = left + _CELL * i + _CELL // 2, top + _CELL * j + _CELL // 2
         title = f"<title>{escape(source[i])} – {escape(target[j])}: {probability:.2f}</title>"
-        parts.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="7" fill="#12304f" fill-opacity="{probability:.2f}">{title}</circle>'
-        )
-    return "".join(parts) + "</svg>"
+        parts.append(f'<circle cx="{x}" cy="{y}" r="7" fill-opacity="{probability:.2f}">{title}</circle>')
+    return "".join(parts) + "</svg></div>"
 
 
 FORMATS: dict[FormatName, Format] = {

@@ -1,14 +1,11 @@
-"""Pictures of one sentence pair as a matrix: source words on top, target words at the left, and in each cell what is
-known of that pair of words. Attention is a shade, a link a mark, gold a frame around the cell.
+"""Draw one sentence pair as a matrix, in the terminal or into a file: source words on top, target words at the left.
 
-Signs differ in form as well as in colour, so that nothing is lost in print or to eyes that tell few colours apart.
-``grid.py`` shows the same pictures in a terminal.
+Attention is a shade, a link a mark, gold a frame around the cell. Signs differ in form as well as in colour, so that
+nothing is lost in print or to the colour-blind.
 """
 
 from __future__ import annotations
 
-import contextlib
-import io
 import unicodedata
 import warnings
 from collections.abc import Sequence
@@ -18,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from weft.errors import WeftError
+from weft.errors import WeftError, printable
 from weft.links import LinkLine, Links
+from weft.storage import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,17 +37,17 @@ LABELS: dict[Sign, str] = {
 
 @dataclass(frozen=True)
 class Panel:
-    """One matrix: what one aligner, or one direction of it, has found."""
+    """One matrix: the links and the attention of one aligner, or of one direction of it."""
 
     title: str
     links: Links = frozenset()
     attention: np.ndarray | None = None
     """(target words, source words), from 0 to 1."""
     new: Links = frozenset()
-    """Those of the links that are to stand out, because no other panel has them."""
+    """The links that stand out, because no other panel has them."""
 
     def strength(self, source: int, target: int) -> float:
-        """The attention between two words; 0 where nothing is known of it."""
+        """Return the attention between two words, 0 if it is not known."""
         return 0.0 if self.attention is None else float(self.attention[target, source].clip(0, 1))
 
 
@@ -69,7 +67,7 @@ class Picture:
                 raise ValueError(f"{panel.title}: attention is {panel.attention.shape}, not (target, source) {shape}")
 
     def cells(self, panel: Panel) -> dict[Sign, Links]:
-        """Where in a panel each sign stands, as pairs (source word, target word)."""
+        """Return the cells of each sign in a panel, as pairs (source word, target word)."""
         pairs = [(source, target) for source in range(len(self.source)) for target in range(len(self.target))]
         sure, possible = (self.gold.sure, self.gold.possible) if self.gold else (frozenset(), frozenset())
         return {
@@ -81,21 +79,21 @@ class Picture:
         }
 
     def signs(self) -> list[Sign]:
-        """The signs that occur, for a legend."""
+        """Return the signs that occur, for a legend."""
         panels = [self.cells(panel) for panel in self.panels]
         return [sign for sign in LABELS if any(cells[sign] for cells in panels)]
 
 
 def letters(text: str, most: int = 24) -> list[str]:
-    """The letters that the eye sees, each with its combining marks; what is longer loses its end.
+    """Split text into letters as the eye sees them, each with its combining marks; at most ``most``, then an ellipsis.
 
     Characters that XML forbids or that terminals obey are replaced.
     """
     found: list[str] = []
     for character in text:
-        category = unicodedata.category(character)
-        if category in {"Cc", "Zl", "Zp"} or ord(character) & 0xFFFE == 0xFFFE:
+        if printable(character, keep="") != character or ord(character) & 0xFFFE == 0xFFFE:
             character = "\N{REPLACEMENT CHARACTER}"
+        category = unicodedata.category(character)
         joined = category[0] == "M" or category == "Cf" or (found and found[-1].endswith("\N{ZERO WIDTH JOINER}"))
         if found and joined:
             found[-1] += character
@@ -127,34 +125,28 @@ _STYLES: dict[Sign, dict[str, Any]] = {
 
 
 def draw(picture: Picture, path: Path) -> None:
-    """Draw the picture into a file whose ending says the format."""
+    """Draw the picture into a file, in the format that its ending says."""
     if path.suffix not in _METADATA:
         raise WeftError(f"{path}: a picture ends in {', '.join(_METADATA)}; choose one of these formats")
+    if path.is_dir() or not path.parent.is_dir():
+        raise WeftError(f"{path}: {'is a folder' if path.is_dir() else 'its folder is missing'}; choose another name")
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(1, 1))  # of any size: all may be drawn beyond it, and is saved with a tight box around
+    figure = Figure(figsize=(1, 1))  # of any size: it is saved with a tight box around all that is drawn
     FigureCanvasAgg(figure)  # which measures text
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, 1 / _CELL), ylim=(1 / _CELL, 0))
     axes.set_axis_off()
     cells = max(len(picture.source) * len(picture.panels), len(picture.target))
     dots = min(200.0, _MOST_PIXELS / (_CELL * max(cells, 1)))
-    memory = io.BytesIO()
-    partial = path.with_name(f"{path.name}.partial")
     # Words in SVG stay text, to be searched and to be seen in the reader's fonts; the salt fixes its inner names.
     with warnings.catch_warnings(), matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "weft"}):
         warnings.simplefilter("ignore", UserWarning)  # a letter that the font lacks becomes a box
         _draw_picture(axes, picture)
-        try:
-            kind, metadata = path.suffix[1:], _METADATA[path.suffix]
-            figure.savefig(memory, format=kind, dpi=dots, bbox_inches="tight", pad_inches=0.12, metadata=metadata)
-            partial.write_bytes(memory.getvalue())
-            partial.replace(path)
-        except OSError as error:
-            with contextlib.suppress(OSError):  # the place may be one where nothing can be, not even a partial file
-                partial.unlink()
-            raise WeftError(f"{path}: cannot be written: {error.strerror}; choose another place") from None
+        kind, metadata = path.suffix[1:], _METADATA[path.suffix]
+        with atomic_file(path) as partial:
+            figure.savefig(partial, format=kind, dpi=dots, bbox_inches="tight", pad_inches=0.12, metadata=metadata)
 
 
 def _draw_picture(axes: Axes, picture: Picture) -> None:
@@ -169,13 +161,13 @@ def _draw_picture(axes: Axes, picture: Picture) -> None:
 
 
 def _write_targets(axes: Axes, words: Sequence[str], left: float) -> float:
-    """Write target words at the left of a panel; returns how much room they take."""
+    """Write target words at the left of a panel. Returns the room that they take."""
     texts = [_write(axes, left - 0.3, row + 0.5, word, horizontalalignment="right") for row, word in enumerate(words)]
     return max((left - _box(axes, text).x0 for text in texts), default=0.0)
 
 
 def _draw_panel(axes: Axes, picture: Picture, panel: Panel, left: float) -> float:
-    """Draw one matrix; returns where it ends at the right, with the words that lean over its edge."""
+    """Draw one matrix. Returns its right end, with the words that lean over its edge."""
     width, height = len(picture.source), len(picture.target)
     axes.hlines(range(height + 1), left, left + width, **_LINES)
     axes.vlines([left + column for column in range(width + 1)], 0, height, **_LINES)
@@ -192,7 +184,7 @@ def _draw_panel(axes: Axes, picture: Picture, panel: Panel, left: float) -> floa
 
 
 def _draw_legend(axes: Axes, signs: list[Sign], top: float, right: float) -> None:
-    """Explain the signs from left to right, and on further lines where the picture is too narrow."""
+    """Explain the signs from left to right, on several lines if the picture is narrow."""
     scale = (0.1, 0.3, 0.5, 0.7, 0.9)
     left = 0.0
     for sign in signs:
@@ -210,7 +202,7 @@ def _draw_legend(axes: Axes, signs: list[Sign], top: float, right: float) -> Non
 
 
 def _stamp(axes: Axes, sign: Sign, cells: Sequence[tuple[float, float]], **style: Any) -> None:
-    """Put a sign into cells, which are given by their upper left corners."""
+    """Put a sign into cells, given by their upper left corners."""
     if not cells:
         return
     style = _STYLES[sign] | style
@@ -219,14 +211,14 @@ def _stamp(axes: Axes, sign: Sign, cells: Sequence[tuple[float, float]], **style
 
 
 def _write(axes: Axes, left: float, middle: float, text: str, most: int = 24, **style: Any) -> Text:
-    """Write on a line whose middle is given; all words then have the same base line, with tails below it or not."""
+    """Write on a line of which the middle is given, so that all words have the same base line."""
     style.setdefault("fontsize", 9)
     shown = "".join(letters(text, most))
     return axes.text(left, middle + 0.15, shown, color=_INK, rotation_mode="anchor", parse_math=False, **style)
 
 
 def _box(axes: Axes, text: Text) -> Bbox:
-    """What a text covers; y1 is its upper end."""
+    """Return the box that a text covers; y1 is its upper end."""
     return text.get_window_extent().transformed(axes.transData.inverted())
 
 
@@ -236,9 +228,9 @@ _COLUMNS = 3  # of a terminal, for a cell
 
 
 def terminal_grid(picture: Picture) -> str:
-    """The panels of a picture one under the other, with source words written downwards, and a legend."""
+    """Return the panels of a picture one below the other, with source words written downwards, and a legend."""
     rows = ["".join(_composed(word)) for word in picture.target]
-    margin = max(map(_columns, rows), default=0)
+    margin = max(map(terminal_width, rows), default=0)
     header = _header([_composed(word) for word in picture.source])
     header.append("┌" + "─" * (_COLUMNS * len(picture.source)))
     lines: list[str] = []
@@ -249,27 +241,27 @@ def terminal_grid(picture: Picture) -> str:
         cells = picture.cells(panel)
         for target, word in enumerate(rows):
             row = "".join(_cell(panel, cells, source, target) for source in range(len(picture.source)))
-            lines.append(" " * (margin - _columns(word)) + f"{word} │{row}".rstrip())
+            lines.append(" " * (margin - terminal_width(word)) + f"{word} │{row}".rstrip())
         lines.append("")
     lines.append("   ".join(f"{_MARKS[sign]} {LABELS[sign]}" for sign in picture.signs()))
     return "\n".join(lines).rstrip()
 
 
 def _composed(word: str) -> list[str]:
-    """Letters with as few combining marks as they can have: terminals are not good at these."""
+    """Split a word into letters with as few combining marks as possible: terminals are not good at these."""
     return letters(unicodedata.normalize("NFC", word))
 
 
-def _columns(text: str) -> int:
-    """How many columns a terminal takes for a text."""
+def terminal_width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
     return sum(2 if unicodedata.east_asian_width(letter[0]) in "WF" else 1 for letter in letters(text))
 
 
 def _header(words: list[list[str]]) -> list[str]:
-    """Words from top to bottom, all of them ending on the last line."""
+    """Write words from top to bottom, all of them ending on the last line."""
     height = max(map(len, words), default=0)
     columns = [[" "] * (height - len(word)) + word for word in words]
-    padded = [[f" {letter}{' ' * (_COLUMNS - 1 - _columns(letter))}" for letter in column] for column in columns]
+    padded = [[f" {letter}{' ' * (_COLUMNS - 1 - terminal_width(letter))}" for letter in column] for column in columns]
     return [f" {''.join(line)}".rstrip() for line in zip(*padded, strict=True)]
 
 
