@@ -132,10 +132,8 @@ _SLANT = 52  # degrees, of source words
 def matrix(alignment: Alignment) -> str:
     """Draw the links as a picture (SVG) in a box that scrolls. Its colour is that of the text around it."""
     source, target = (["".join(letters(word)) for word in side.words] for side in (alignment.source, alignment.target))
-    longest_source, longest_target = (
-        _LETTER * max(map(terminal_width, words), default=0) for words in (source, target)
-    )
-    left, top = round(10 + longest_target), round(14 + longest_source * 0.8)
+    tall, wide = (_LETTER * max(map(terminal_width, words), default=0) for words in (source, target))  # longest words
+    left, top = round(10 + wide), round(14 + tall * 0.8)
     right, bottom = left + _CELL * len(source), top + _CELL * len(target)
     width = right + tall * 0.62 + 10  # of the last source words, which lean over the edge
     parts = [
