@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from weft.cli.evaluate import evaluate_files
+from weft.cli.evaluate import evaluate
 from weft.errors import WeftError
 
 
@@ -28,9 +29,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run_evaluate(*systems: str, gold_base: int = 1, text: bool = True, errors: int = 0) -> None:
+def run_evaluate(*systems: str, gold_base: Literal[0, 1] = 1, text: bool = True, errors: int = 0) -> None:
     source, target = ("source", "target") if text else (None, None)
-    evaluate_files("gold", systems, source, target, gold_base, "auto", errors, 100, 1)
+    evaluate("gold", systems, source=source, target=target, gold_base=gold_base, errors=errors, resamples=100)
 
 
 def test_evaluate_prints_table_comparison_errors_and_signature(
@@ -58,7 +59,7 @@ def test_evaluate_prints_table_comparison_errors_and_signature(
         (("missing",), 1, "missing: No such file"),
     ],
 )
-def test_bad_input_is_named(folder: Path, systems: tuple[str, ...], gold_base: int, message: str) -> None:
+def test_bad_input_is_named(folder: Path, systems: tuple[str, ...], gold_base: Literal[0, 1], message: str) -> None:
     with pytest.raises(WeftError, match=message):
         run_evaluate(*systems, gold_base=gold_base)
 
@@ -67,7 +68,7 @@ def test_words_need_both_texts(folder: Path) -> None:
     with pytest.raises(WeftError, match="give --source and --target"):
         run_evaluate("good", text=False, errors=3)
     with pytest.raises(WeftError, match="give --source and --target"):
-        evaluate_files("gold", ["good"], "source", None, 1, "auto", 0, 100, 1)
+        evaluate("gold", ("good",), source="source")
 
 
 def test_the_same_file_twice_is_two_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,17 +79,17 @@ def test_the_same_file_twice_is_two_rows(folder: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("errors", "resamples", "seed", "message"),
     [
-        ((0, 0, 1), "--resamples must be at least 1, but is 0"),
-        ((0, -1, 1), "--resamples must be at least 1, but is -1"),
-        ((0, 100, -1), "--seed must be at least 0, but is -1"),
-        ((-1, 100, 1), "--errors must be at least 0, but is -1"),
+        (0, 0, 1, "--resamples must be at least 1, but is 0"),
+        (0, -1, 1, "--resamples must be at least 1, but is -1"),
+        (0, 100, -1, "--seed must be at least 0, but is -1"),
+        (-1, 100, 1, "--errors must be at least 0, but is -1"),
     ],
 )
-def test_numbers_that_make_no_sense(folder: Path, options: tuple[int, int, int], message: str) -> None:
+def test_numbers_that_make_no_sense(folder: Path, errors: int, resamples: int, seed: int, message: str) -> None:
     with pytest.raises(WeftError, match=message):
-        evaluate_files("gold", ["good"], "source", "target", 1, "auto", *options)
+        evaluate("gold", ("good",), source="source", target="target", errors=errors, resamples=resamples, seed=seed)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
@@ -110,3 +111,10 @@ def test_the_signature_says_what_was_used(folder: Path, capsys: pytest.CaptureFi
 def test_stdin_is_read_once(folder: Path) -> None:
     with pytest.raises(WeftError, match="only once"):
         run_evaluate("-", "-")
+
+
+def test_the_table_can_be_written_to_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate("gold", ("good", "bad"), resamples=100, output="table")
+    assert capsys.readouterr().out == ""
+    run_evaluate("good", "bad", text=False)
+    assert (folder / "table").read_text(encoding="utf-8") == capsys.readouterr().out

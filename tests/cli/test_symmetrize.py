@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.cli.symmetrize import symmetrize_files
+from weft.cli.symmetrize import symmetrize
 from weft.errors import WeftError
 
 
@@ -29,22 +29,33 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_symmetrize(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    symmetrize_files("good", "bad", "intersection", reverse=False)
+    symmetrize("good", "bad", method="intersection")
     assert capsys.readouterr().out == "0-0\n\n"
-    symmetrize_files("bad", "turned", "union", reverse=True)
+    symmetrize("bad", "turned", method="union", reverse=True)
     assert capsys.readouterr().out == "0-0 2-1\n\n"
 
 
 def test_files_of_different_length_are_an_error_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for first, second, message in (("good", "short", "good has 2 .* short has 1;"), ("short", "good", "short has 1")):
         with pytest.raises(WeftError, match=message):
-            symmetrize_files(first, second, "union", reverse=False)
+            symmetrize(first, second, method="union")
         assert capsys.readouterr().out.splitlines()[0].startswith("0-0")  # what was read before is out
+
+
+def test_output_is_a_whole_file_or_none(folder: Path) -> None:
+    symmetrize("good", "bad", method="intersection", output="out")
+    assert (folder / "out").read_text() == "0-0\n\n"
+    with pytest.raises(WeftError, match="good has 2 lines"):
+        symmetrize("good", "short", output="out")
+    assert (folder / "out").read_text() == "0-0\n\n"
+    assert not list(folder.glob("*.partial*"))
+    with pytest.raises(WeftError, match="is read by this command"):
+        symmetrize("good", "bad", output="good")
 
 
 def test_stdin_is_read_once(folder: Path) -> None:
     with pytest.raises(WeftError, match="only once"):
-        symmetrize_files("-", "-", "union", reverse=False)
+        symmetrize("-", "-", method="union")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TextIO
 
 import numpy as np
 import tyro
 
+from weft.cli.options import Output
+from weft.cli.output import open_output
 from weft.errors import WeftError
-from weft.links import GoldForm, open_gold, read_links
+from weft.links import open_gold, read_links
 from weft.scoring import Score, Signature, WordErrors, compare, link_counts
 from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
@@ -28,6 +30,7 @@ def evaluate(
     errors: int = 0,
     resamples: int = 1_000,
     seed: int = 1,
+    output: Output = None,
 ) -> None:
     """Score links against gold: AER, precision, recall, F1, with 95 % intervals and paired tests between systems.
 
@@ -41,24 +44,7 @@ def evaluate(
         errors: Show this many of the most frequent wrong and missed word pairs (needs --source and --target).
         resamples: Corpora drawn for intervals and tests.
         seed: Seed of the draws.
-    """
-    evaluate_files(gold, systems, source, target, gold_base, gold_format, errors, resamples, seed)
-
-
-def evaluate_files(
-    gold_file: str,
-    systems: Sequence[str],
-    source: str | None,
-    target: str | None,
-    gold_base: int,
-    gold_format: Literal["auto"] | GoldForm,
-    errors: int,
-    resamples: int,
-    seed: int,
-) -> None:
-    """Print a table of scores, and how systems compare with the first one.
-
-    All files are read side by side, line by line; only counts are kept.
+        output: Write into this file instead of stdout.
     """
     if not systems:
         raise WeftError("no file of links to score")
@@ -68,14 +54,14 @@ def evaluate_files(
     text = [name for name in (source, target) if name is not None]
     if len(text) == 1 or (errors and not text):
         raise WeftError("words are looked up in both sentences: give --source and --target")
-    names = [gold_file, *systems, *text]
+    names = [gold, *systems, *text]
     if names.count("-") > 1:
         raise WeftError("stdin (-) can be read only once")
-    gold = open_gold(gold_file, gold_base, gold_format)
+    opened = open_gold(gold, gold_base, gold_format)
     any_gold = False
     counts = [array("q") for _ in systems]
     found = [WordErrors() for _ in systems]
-    readers: list[Iterator[Any]] = [gold.lines, *map(read_links, systems), *map(_read_words, text)]
+    readers: list[Iterator[Any]] = [opened.lines, *map(read_links, systems), *map(_read_words, text)]
     for line, *rest in side_by_side(names, readers, "sentence pairs"):
         lines, words = rest[: len(systems)], rest[len(systems) :]
         if words:
@@ -87,38 +73,41 @@ def evaluate_files(
                 word_errors.add(one.possible, line, *words)
         any_gold |= bool(line.possible)
     if not any_gold:
-        raise WeftError(f"{gold_file}: no gold links in it")
+        raise WeftError(f"{gold}: no gold links in it")
     scores = [Score(np.array(one, np.int64).reshape(-1, 4)) for one in counts]
-    _print_table(systems, scores, resamples, seed)
-    for name, other in zip(systems[1:], scores[1:], strict=True):
-        difference = compare(scores[0], other, resamples, seed)
-        p_value = f"p = {difference.p_text}".replace("= <", "<")
-        print(
-            f"{name} − {systems[0]}: {100 * difference.difference:+.2f} AER "
-            f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}], {p_value}"
-        )
-    if errors:
-        for name, one in zip(systems, found, strict=True):
-            _print_errors(name, one, errors)
-    print(Signature(len(scores[0].counts), gold.form, gold.base, resamples, seed))
+    with open_output(output, names) as (out, _):
+        _print_table(systems, scores, resamples, seed, out)
+        for name, other in zip(systems[1:], scores[1:], strict=True):
+            difference = compare(scores[0], other, resamples, seed)
+            p_value = f"p = {difference.p_text}".replace("= <", "<")
+            print(
+                f"{name} − {systems[0]}: {100 * difference.difference:+.2f} AER "
+                f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}], {p_value}",
+                file=out,
+            )
+        if errors:
+            for name, one in zip(systems, found, strict=True):
+                _print_errors(name, one, errors, out)
+        print(Signature(len(scores[0].counts), opened.form, opened.base, resamples, seed), file=out)
 
 
 def _read_words(name: str) -> Iterator[list[str]]:
     return map(split_spaces, read_text(name))
 
 
-def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, seed: int) -> None:
+def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, seed: int, out: TextIO) -> None:
     width = max(6, *map(len, names))
-    print(f"{'system':{width}}    AER   95 % interval  precision  recall     F1   links")
+    print(f"{'system':{width}}    AER   95 % interval  precision  recall     F1   links", file=out)
     for name, one in zip(names, scores, strict=True):
         low, high = one.interval(resamples, seed)
         print(
             f"{name:{width}}  {100 * one.aer:5.2f}  [{100 * low:5.2f}, {100 * high:5.2f}]"
-            f"  {100 * one.precision:9.2f}  {100 * one.recall:6.2f}  {100 * one.f1:5.2f}  {one.links:6,}"
+            f"  {100 * one.precision:9.2f}  {100 * one.recall:6.2f}  {100 * one.f1:5.2f}  {one.links:6,}",
+            file=out,
         )
 
 
-def _print_errors(name: str, found: WordErrors, most: int) -> None:
+def _print_errors(name: str, found: WordErrors, most: int, out: TextIO) -> None:
     for title, pairs in (("linked wrongly", found.wrong), ("missed", found.missed)):
         shown = ", ".join(f"{source}–{target} {count}" for (source, target), count in pairs.most_common(most))
-        print(f"{name}, most often {title}: {shown or 'nothing'}")
+        print(f"{name}, most often {title}: {shown or 'nothing'}", file=out)

@@ -118,7 +118,7 @@ def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume:
         finally:
             with contextlib.suppress(OSError, ValueError):  # the disk is full, as was said; or all is closed
                 text.flush()
-            if partial.exists() and not partial.stat().st_size:
+            if partial.exists() and (made_by is None or not partial.stat().st_size):
                 partial.unlink()  # nothing to go on with
             if not partial.exists():
                 record.unlink(missing_ok=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 import tyro
 
 from weft.align.symmetrisation import symmetrise
+from weft.cli.options import Output
+from weft.cli.output import open_output
 from weft.config import Symmetrisation
 from weft.errors import WeftError
 from weft.links import format_links, read_links
@@ -20,6 +22,7 @@ def symmetrize(
     *,
     method: Symmetrisation = "grow-diag",
     reverse: bool = False,
+    output: Output = None,
 ) -> None:
     """Merge the links of two directions, line by line.
 
@@ -28,14 +31,11 @@ def symmetrize(
         backward: Links of the target-to-source aligner; source word first, as in the other file.
         method: The rule; those with lilt- add a neighbour only if both its words are free, the others if one is.
         reverse: The second file has the target word first.
+        output: Write into this file instead of stdout.
     """
-    symmetrize_files(forward, backward, method, reverse)
-
-
-def symmetrize_files(forward: str, backward: str, method: Symmetrisation, reverse: bool) -> None:
-    """Print the merged links of two files, line by line."""
     if forward == backward == "-":
         raise WeftError("stdin (-) can be read only once")
-    for first, second in side_by_side((forward, backward), (read_links(forward), read_links(backward))):
-        other = frozenset((source, target) for target, source in second.sure) if reverse else second.sure
-        print(format_links(symmetrise(first.sure, other, method)))
+    with open_output(output, (forward, backward)) as (out, _):
+        for first, second in side_by_side((forward, backward), (read_links(forward), read_links(backward))):
+            other = frozenset((source, target) for target, source in second.sure) if reverse else second.sure
+            print(format_links(symmetrise(first.sure, other, method)), file=out)

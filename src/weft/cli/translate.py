@@ -1,4 +1,4 @@
-"""``weft translate``: lines in, translations out, and BLEU where there is a reference."""
+"""``weft translate``: lines in, translations out, and BLEU if there is a reference."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Annotated
 
 import tyro
 
+from weft.cli.options import Output
+from weft.cli.output import open_output
 from weft.errors import WeftError
 from weft.progress import Progress, say
 from weft.text.reading import read_text
@@ -19,20 +21,17 @@ def translate(
     *,
     beam: int = 5,
     reference: str | None = None,
+    output: Output = None,
 ) -> None:
-    """Translate text line by line, from a file or stdin to stdout, in order.
+    """Translate text line by line.
 
     Args:
         model: Model folder, such as run/forward/model.
         file: Text to translate; plain, .gz, .xz or .zst; - is stdin.
         beam: Hypotheses per sentence; 1 is greedy search.
         reference: Also print BLEU against this file, with its signature, on stderr.
+        output: Write into this file instead of stdout.
     """
-    translate_file(model, file, beam, reference)
-
-
-def translate_file(model: Path, file: str, beam: int, reference: str | None) -> None:
-    """Translate ``file`` to stdout; BLEU goes to stderr."""
     import torch
 
     from weft.model.torch_folder import load_translation
@@ -45,10 +44,11 @@ def translate_file(model: Path, file: str, beam: int, reference: str | None) -> 
     loaded = load_translation(model, device)
     translator = Translator(loaded, beam)
     translations = []
-    with Progress() as progress:
+    inputs = (file, reference) if reference else (file,)
+    with open_output(output, inputs) as (out, _), Progress() as progress:
         progress.phase("translating", 0, "lines")
         for translation in translator.translate(read_text(file)):
-            print(translation, flush=True)
+            print(translation, file=out, flush=output is None)
             progress.advance(1)
             if references is not None:
                 translations.append(translation)
@@ -59,7 +59,7 @@ def translate_file(model: Path, file: str, beam: int, reference: str | None) -> 
 
 
 def bleu(translations: list[str], references: list[str], lowercase: bool) -> str:
-    """Corpus BLEU and the signature of how it was computed."""
+    """Return corpus BLEU and the signature of how it was computed."""
     from sacrebleu.metrics.bleu import BLEU
 
     if len(translations) != len(references):
