@@ -13,18 +13,20 @@ import argparse
 import json
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from weft.config import PRESETS, ModelConfig, TrainingConfig
-from weft.corpus.packing import PackedRows, RowOrder, pack
+from weft.corpus.packing import PackedRows, pack
 from weft.corpus.prepared import Side, open_prepared
 from weft.model.translation import TranslationModel
 from weft.train.distributed import Process
 from weft.train.loop import Trainer
 from weft.train.stage_translate import TranslationTask
+from weft.train.task import Text
 
 
 def invented_corpus(pairs: int, vocabulary: int) -> tuple[Side, Side]:
@@ -108,16 +110,14 @@ def main() -> None:
     config = TrainingConfig(
         updates=10**9, target_tokens=arguments.target_tokens, warm_up=10**6, optimiser=arguments.optimiser
     )
-    packed = pack(source, target, config.row_length)
+    text = Text(partial(pack, source, target, config.row_length))
     trainers, flop, padding = [], 0.0, 0.0
     with tempfile.TemporaryDirectory() as folder:
-        for name, rows in (("forward", packed), ("backward", packed.swapped()))[: arguments.directions]:
+        for name, own in (("forward", text), ("backward", text.swapped()))[: arguments.directions]:
             model = TranslationModel(PRESETS[arguments.preset], vocabulary)
-            order = RowOrder.for_budget(rows, config.target_tokens, config.seed)
-            task = TranslationTask(model, rows, config, device)
-            trainers.append(Trainer(task, config, order, process, Path(folder) / name, {}))
-            flop += update_flop(model.config, vocabulary, rows, order.batch_rows)
-            padding += rows.padding / arguments.directions
+            trainers.append(Trainer(TranslationTask(model, own, config, device), process, Path(folder) / name, {}))
+            flop += update_flop(model.config, vocabulary, own.rows, trainers[-1].order.batch_rows)
+            padding += own.rows.padding / arguments.directions
         packed_at = time.perf_counter() - begin
         first = None
         for _ in range(10):  # compilation, graph capture, caches

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import PRESETS, AlignmentConfig, PrepareConfig, TrainingConfig
-from weft.config_io import from_dict, to_dict
+from weft.config import PRESETS, AlignmentConfig, TrainingConfig
 from weft.errors import WeftError
 from weft.recipe import Recipe, find_recipe, load_recipe
 
@@ -66,10 +65,20 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
         ('run = "r"', ["alignment.kernel=6"], "kernel must be at most 5"),
         ('run = "r"', ["guided.heads=3"], "guided.heads must divide the width of 256, but is 3"),
         ('run = "r"', ["alignment.training.clip=0"], "clip must be above 0"),
+        ('run = "r"', ["training.learning_rate=nan"], "learning_rate must be above 0"),
+        ('run = "r"', ["training.minutes=nan"], "minutes must be at least 0"),
+        ('run = "r"', ["training.label_smoothing=7"], "training: label_smoothing must be at least 0 and below 1"),
+        ('run = "r"', ["scorer.training.row_length=4096"], "row_length must be at most 1,024, but is 4,096"),
+        ('run = "r"', ["preset=tiny"], "scorer.layers is 3, but the translation models have only 2 encoder layers"),
+        ('run = "r"', ["scorer.fast.heads=3"], "scorer: fast: width must be a multiple of twice the heads"),
+        ('run = "r"', ["scorer.refine.lexicon=0"], "scorer: refine: lexicon must be at least 1"),
+        ('run = "r"', ["alignment.most_null=2"], "most_null must be between 0 and 1"),
+        ('run = "r"', ["teachers=0"], "teachers must be at least 1"),
+        ('run = ""', [], "run must name a folder"),
         ('run = "r"', ["gold.links=gold.txt"], "gold is three files: source, target and links"),
         ('run = "r"', ["guided.threshold=1.5"], "threshold must be at least 0 and below 1"),
         ('run = "r"', ["training.updates"], "expected a setting such as"),
-        ('run = "r"', ["run.x=1"], "run is no table"),
+        ('run = "r"', ["run.x=1"], "run is not a table"),
     ],
 )
 def test_bad_recipes_say_what_is_wrong(tmp_path: Path, text: str, overrides: list[str], message: str) -> None:
@@ -80,11 +89,6 @@ def test_bad_recipes_say_what_is_wrong(tmp_path: Path, text: str, overrides: lis
 def test_missing_recipe_is_named(tmp_path: Path) -> None:
     with pytest.raises(WeftError, match=r"none\.toml: No such file"):
         load_recipe(tmp_path / "none.toml")
-
-
-def test_configs_survive_json() -> None:
-    config = PrepareConfig(merges=5, ratio=2.5)
-    assert from_dict(PrepareConfig, to_dict(config), "here") == config
 
 
 @pytest.mark.parametrize("name", [f"{pair}{kind}" for pair in ("de-en", "en-fr", "ro-en") for kind in ("", "-paper")])
@@ -108,3 +112,28 @@ def test_a_recipe_can_be_ended_early() -> None:
     assert recipe.until("align").stages == ("translate", "align") and recipe.until(None) is recipe
     with pytest.raises(WeftError, match="no stage distil; its stages are translate, align, guide"):
         recipe.until("distil")
+
+
+def test_shapes_are_checked_against_the_model_of_the_recipe(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, 'run = "r"\n[model]\nwidth = 96\nheads = 4\n[guided]\nheads = 12\n')
+    assert load_recipe(path).model.width == 96  # 12 heads do not divide the default width of 256
+    tiny = load_recipe(path, ["preset=tiny", "scorer.layers=2"])
+    assert (tiny.model.encoder_layers, tiny.scorer.layers) == (2, 2)
+    assert load_recipe(path, ["preset=tiny", 'stages=["translate"]']).scorer.layers == 3  # nothing is distilled
+
+
+def test_every_teacher_has_its_own_seeds_and_folder() -> None:
+    recipe = Recipe("r", teachers=3, translation="other")
+    assert recipe.teacher(1) is recipe
+    second, third = recipe.teacher(2), recipe.teacher(3)
+    assert (second.run, third.run) == ("r/teacher-2", "r/teacher-3")
+    assert second.translation == "" and second.teachers == 1
+    trainings = [[one.training, one.alignment.training, one.guided.training] for one in (recipe, second, third)]
+    assert [[training.seed for training in own] for own in trainings] == [[1] * 3, [101] * 3, [201] * 3]
+    assert dataclasses.replace(second.training, seed=1) == recipe.training
+
+
+def test_the_card_knows_the_name_of_the_recipe(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, 'run = "r"\n')
+    assert load_recipe(path).card.recipe == "recipe"
+    assert load_recipe(path, ["card.recipe=other"]).card.recipe == "other"

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from weft.config import ModelConfig, TrainingConfig
+from weft.corpus.prepared import PreparedCorpus
+from weft.recipe import StartConfig
+from weft.train.distributed import Process
+from weft.train.stage_translate import train_translation
 
 MODEL = ModelConfig(width=32, feed_forward=64, heads=4, encoder_layers=1, decoder_layers=1)
 TRAINING = TrainingConfig(
     updates=30, target_tokens=800, warm_up=5, log_every=5, checkpoint_every=10, row_length=64, learning_rate=4e-3
 )
+
+PROCESS = Process(0, 1, torch.device("cpu"))
+
+
+def train_forward(corpus: PreparedCorpus, run: Path, training: TrainingConfig = TRAINING, start: str = "") -> Path:
+    """Train a tiny forward model. Returns the folder of the model."""
+    train_translation(corpus, MODEL, training, {"forward": run / "forward"}, StartConfig(start), PROCESS)
+    return run / "forward" / "model"
+
 
 Run = Callable[..., dict[str, Tensor]]
 

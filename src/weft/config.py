@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from weft.errors import WeftError
 
 MOST_PIECES = 1_023
-"""Of a sentence: models have positions for so many and end-of-sentence."""
+"""Longest sentence, in pieces: models have positions for these and end-of-sentence."""
 
 Direction = Literal["forward", "backward"]
 Method = Literal["forward-pass", "optimised", "bidirectional", "guided"]
@@ -27,7 +28,7 @@ Merge = Literal["forward", "backward", "best-cells", "mean"] | Symmetrisation
 
 def _at_least(config: Any, least: int, *names: str) -> None:
     for name in names:
-        if getattr(config, name) < least:
+        if not least <= getattr(config, name) < float("inf"):  # also refuses nan
             raise WeftError(f"{name} must be at least {least}, but is {getattr(config, name)}")
 
 
@@ -125,8 +126,8 @@ class TrainingConfig:
     updates: int = 90_000
     """Number of updates; the learning rate falls to zero over them."""
     minutes: float = 0.0
-    """If above 0, the time to train: the learning rate falls over it and training stops when it is spent, even
-    where fewer updates were made."""
+    """If above 0, the time to train: the learning rate falls over it, and training stops when it is spent, even if
+    fewer updates were made."""
     target_tokens: int = 36_000
     """Real (unpadded) target tokens per update, over all processes."""
     row_length: int = 128
@@ -148,7 +149,7 @@ class TrainingConfig:
     log_every: int = 50
     """Updates between two lines of metrics.jsonl."""
     precision: Literal["auto", "bfloat16", "float32"] = "auto"
-    """auto: bfloat16 on a GPU, float32 on a CPU."""
+    """auto: bfloat16 on a GPU that has it, float32 elsewhere."""
     compile: Literal["auto", "yes", "no"] = "auto"
     """Compile the model; auto: on a GPU only."""
     seed: int = 1
@@ -156,8 +157,11 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         _at_least(self, 0, "updates", "minutes", "weight_decay", "warm_up", "average", "seed")
         _at_least(self, 1, "target_tokens", "row_length", "checkpoint_every", "log_every")
+        _shares(self, "label_smoothing")
+        if self.row_length > MOST_PIECES + 1:
+            raise WeftError(f"row_length must be at most {MOST_PIECES + 1:,}, but is {self.row_length:,}")
         for name in ("clip", "learning_rate"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < float("inf"):
                 raise WeftError(f"{name} must be above 0, but is {getattr(self, name)}")
 
 
@@ -193,6 +197,9 @@ class AlignmentConfig:
         _shares(self, "dropout", "logit_dropout")
         if self.kernel > 5:
             raise WeftError(f"kernel must be at most 5, but is {self.kernel}")
+        for name in ("least_agreement", "most_null"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise WeftError(f"{name} must be between 0 and 1, but is {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -218,7 +225,8 @@ class GuidedConfig:
     heads: int = 1
     """Of its self-attention over the target sentence."""
     positions: bool = False
-    """Tell self-attention where the words stand, or it hardly finds the word itself, which is in the state behind."""
+    """Add positional encodings to the self-attention. The word itself is only in the next decoder state, which is hard
+    to find without them."""
     own_word: bool = False
     """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
     whole_target: bool = False
@@ -230,7 +238,7 @@ class GuidedConfig:
     rounds: int = 1
     """Rounds of training; from the second on, the links are those of the layers of the round before."""
     threshold: float = 0.55
-    """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
+    """Cells are links if the mean of both directions' attention is at least this, or half of it beside other links."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:
@@ -254,22 +262,49 @@ class EncoderConfig:
 
 
 @dataclass(frozen=True)
+class RefineConfig:
+    """How a scorer learns its own attention as corrected by a lexicon of it."""
+
+    pairs: int = 0
+    """Learn from so many pairs at most (0: all that the scorer learned from)."""
+    lexicon: int = 30_000
+    """Find in so many of them how often words that meet are linked."""
+    training: TrainingConfig = field(
+        default_factory=lambda: TrainingConfig(
+            updates=0,
+            target_tokens=4_000,
+            warm_up=30,
+            learning_rate=1e-3,
+            weight_decay=0.0,
+            label_smoothing=0.0,
+            checkpoint_every=100,
+            log_every=10,
+        )
+    )
+    """No updates: no such round."""
+
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "pairs")
+        _at_least(self, 1, "lexicon")
+
+
+@dataclass(frozen=True)
 class ScorerConfig:
     """The small model that learns from the guided layers."""
 
     layers: int = 3
     """Encoder layers for each side, taken from the translation models."""
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
-    """A second scorer for users in a hurry, which reads the same embeddings (layers = 0: none)."""
-    teachers: tuple[str, ...] = ()
-    """Folders of other whole systems, with the same subwords: it learns the mean of what they and this run's say."""
+    """A second, faster scorer, which reads the same embeddings (layers = 0: none)."""
     lexicon: int = 30_000
-    """Correct what is learned by how often words that meet are linked, in so many pairs of the corpus (0: do not)."""
+    """Correct what the teachers say by how often words that meet are linked, in so many pairs (0: do not)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     training: TrainingConfig = field(
         default_factory=lambda: TrainingConfig(updates=2_000, warm_up=100, learning_rate=2e-3, label_smoothing=0.0)
     )
+    refine: RefineConfig = field(default_factory=RefineConfig)
+    """A second round, in which the scorer learns its own attention as corrected by a lexicon of its own."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
@@ -277,29 +312,21 @@ class ScorerConfig:
 
 
 @dataclass(frozen=True)
-class TuneConfig:
+class TuneConfig(RefineConfig):
     """How a small aligner is tuned to other text."""
 
     pairs: int = 100_000
-    """Learn from so many pairs at most."""
-    lexicon: int = 30_000
-    """Find in so many of them how often words that meet are linked."""
-    dropout: float = 0.1
+    """Learn from so many pairs at most (0: all)."""
     training: TrainingConfig = field(
-        default_factory=lambda: TrainingConfig(
-            updates=300,
-            target_tokens=3_000,
-            warm_up=30,
-            learning_rate=5e-4,
-            weight_decay=0.0,
-            label_smoothing=0.0,
-            checkpoint_every=100,
-            log_every=10,
+        default_factory=lambda: dataclasses.replace(
+            RefineConfig().training, updates=300, target_tokens=3_000, learning_rate=5e-4
         )
     )
+    dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        _at_least(self, 1, "pairs", "lexicon")
+        super().__post_init__()
+        _at_least(self.training, 1, "updates")
         _shares(self, "dropout")
 
 
@@ -311,7 +338,7 @@ class AlignerConfig:
     vocabulary: int
     """Entries of the tokenizer."""
     threshold: float
-    """Cells are links where the mean of both directions' attention is at least this, or half of it beside others."""
+    """Cells are links if the mean of both directions' attention is at least this, or half of it beside other links."""
     encoders: EncoderConfig = field(default_factory=EncoderConfig)
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=0))
     """The fast encoders, if they have layers."""

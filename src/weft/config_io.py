@@ -1,13 +1,14 @@
 """Configs from plain data and back: TOML recipes and the command line come in, JSON goes out.
 
-What is written into prepared folders, checkpoints and models is ``to_dict`` of the config classes, so that a setting
-that has an effect is always recorded.
+Prepared folders, checkpoints and models record ``to_dict`` of the config classes, so that every setting that has an
+effect is recorded. All commands take settings in one form, ``name=value``, such as ``training.updates=500``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import reprlib
 import tomllib
 import typing
@@ -18,17 +19,19 @@ from typing import Any, Literal, TypeVar
 from weft.errors import WeftError
 
 Config = TypeVar("Config")
+_SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)*=")
 
 
 def to_dict(config: Any) -> dict[str, Any]:
-    """A config as the plain data that JSON gives back, so that recorded and present settings can be compared."""
+    """Turn a config into the plain data that JSON gives back, so that recorded and present settings can be compared."""
     return json.loads(json.dumps(dataclasses.asdict(config)))
 
 
 def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Config | None = None) -> Config:
-    """Build a config from plain data; unknown names and wrong types are errors that say ``where``.
+    """Build a config from plain data.
 
-    Fields that ``values`` lacks are taken from ``base``, or from the defaults of ``kind`` where there is none.
+    Fields that ``values`` lacks are taken from ``base``, or from the defaults of ``kind`` if there is none. Raises
+    WeftError, beginning with ``where``, for unknown names, wrong types and values that make no sense.
     """
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
@@ -50,14 +53,14 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
 
 
 def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
-    """``value`` as the type ``hint``; what a table does not say is taken from ``default``."""
+    """Return ``value`` as the type ``hint``; what a table does not say is taken from ``default``."""
     if dataclasses.is_dataclass(hint):
         if not isinstance(value, dict):
             raise WeftError(f"{where} must be a table of settings, not {reprlib.repr(value)}")
         return from_dict(typing.cast(type, hint), value, where, base=default)
     origin = typing.get_origin(hint)
     if origin is Literal:
-        if value not in typing.get_args(hint):
+        if not any(type(value) is type(one) and value == one for one in typing.get_args(hint)):  # True is not 1
             raise WeftError(
                 f"{where} must be one of {', '.join(map(str, typing.get_args(hint)))}, not {reprlib.repr(value)}"
             )
@@ -73,30 +76,48 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
     return value
 
 
-def read_toml(path: Path, overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """What a file says, with ``overrides`` such as ``training.updates=500`` put over it."""
+def read_toml(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
+    """Read a TOML file. Returns its values, replaced by those of ``settings`` such as ``training.updates=500``."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise WeftError(f"{path}: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise WeftError(f"{path}: not a valid TOML file: {error}") from None
-    for override in overrides:
-        override_setting(values, override)
+    return put_settings(values, settings)
+
+
+def put_settings(values: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """Put settings such as ``training.updates=500`` into nested values. Returns ``values``."""
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise WeftError(f"{setting}: expected a setting such as training.updates=500")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text  # a string needs no quotes on the command line
+        *tables, last = name.split(".")
+        table = values
+        for part in tables:
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                raise WeftError(f"{setting}: {part} is not a table of settings")
+        table[last] = value
     return values
 
 
-def override_setting(values: dict[str, Any], override: str) -> None:
-    name, equals, text = override.partition("=")
-    if not equals:
-        raise WeftError(f"{override}: expected a setting such as training.updates=500")
-    try:
-        value = tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = text  # a string needs no quotes on the command line
-    *tables, last = name.split(".")
-    for table in tables:
-        values = values.setdefault(table, {})
-        if not isinstance(values, dict):
-            raise WeftError(f"{override}: {table} is no table of settings")
-    values[last] = value
+def with_settings(config: Config, settings: Sequence[str]) -> Config:
+    """Return ``config`` with settings such as ``training.updates=500`` replaced."""
+    return from_dict(type(config), put_settings({}, settings), "settings", base=config)
+
+
+def is_setting(argument: str) -> bool:
+    """Tell whether an argument of the command line is a setting; a file of that name counts as a file."""
+    return bool(_SETTING.match(argument)) and not Path(argument).exists()
+
+
+def split_settings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Split arguments of the command line. Returns files and settings."""
+    settings = [argument for argument in arguments if is_setting(argument)]
+    return [argument for argument in arguments if argument not in settings], settings

@@ -1,4 +1,4 @@
-"""A recipe: the whole of a training, from text to an aligner, in one file. ``weft.config`` has its parts."""
+"""A recipe: a whole training, from text to an aligner, in one file. ``weft.config`` has its parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from weft.config import (
     PRESETS,
@@ -19,11 +19,12 @@ from weft.config import (
     ScorerConfig,
     TrainingConfig,
 )
-from weft.config_io import from_dict, override_setting, read_toml
+from weft.config_io import from_dict, put_settings, read_toml, to_dict
 from weft.errors import WeftError
 
 Stage = Literal["translate", "align", "guide", "distil"]
 _SHIPPED = Path(__file__).parent / "recipes"
+_SEEDS_APART = 100  # between teachers; restarts of collapsed layers count up from each seed
 STAGES: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
 
 
@@ -54,8 +55,10 @@ class GoldConfig:
 
 @dataclass(frozen=True)
 class CardConfig:
-    """What the card of the small aligner tells its users, beside what training knows itself."""
+    """What the card of the small aligner says, besides what the run knows."""
 
+    recipe: str = ""
+    """Name of the recipe; that of its file unless it says otherwise."""
     languages: str = ""
     """Such as "German-English"."""
     data: str = ""
@@ -64,6 +67,8 @@ class CardConfig:
     """Of that text."""
     gold: str = ""
     """Which sentences the gold links are of."""
+    choices: str = ""
+    """Which gold was looked at when the settings of the recipe were chosen."""
     limits: str = ""
     """Sentences about what the aligner is not good at."""
 
@@ -92,6 +97,8 @@ class Recipe:
     translation: str = ""
     """The folder of another run whose translation models are used, instead of training them here."""
     start: StartConfig = field(default_factory=StartConfig)
+    teachers: int = 1
+    """Number of systems, each trained from its own seed; the small aligner learns the mean of what they say."""
     training: TrainingConfig = field(default_factory=TrainingConfig)
     """Of the translation models."""
     alignment: AlignmentConfig = field(default_factory=AlignmentConfig)
@@ -105,17 +112,44 @@ class Recipe:
     card: CardConfig = field(default_factory=CardConfig)
 
     def __post_init__(self) -> None:
+        if not self.run:
+            raise WeftError("run must name a folder")
         if not self.directions or len(set(self.directions)) < len(self.directions):
             raise WeftError('directions must name "forward", "backward" or both, each once')
         if not self.stages or self.stages != STAGES[: len(self.stages)]:
             raise WeftError(f"stages must be {', '.join(STAGES)}, in this order, or the first of them")
         if len(self.directions) < 2 and len(self.stages) > 1:
             raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
-        if self.model.width % self.guided.heads:
+        if self.teachers < 1:
+            raise WeftError(f"teachers must be at least 1, but is {self.teachers}")
+        if "guide" in self.stages and self.model.width % self.guided.heads:
             raise WeftError(f"guided.heads must divide the width of {self.model.width}, but is {self.guided.heads}")
+        if "distil" in self.stages and self.scorer.layers > self.model.encoder_layers:
+            raise WeftError(
+                f"scorer.layers is {self.scorer.layers}, but the translation models have only "
+                f"{self.model.encoder_layers} encoder layers to start from"
+            )
+
+    def teacher(self, number: int) -> Recipe:
+        """Return the recipe of one of the systems, counted from 1; all but the first have a folder of their own."""
+        if number == 1:
+            return self
+
+        def reseeded(training: TrainingConfig) -> TrainingConfig:
+            return dataclasses.replace(training, seed=training.seed + _SEEDS_APART * (number - 1))
+
+        return dataclasses.replace(
+            self,
+            run=str(Path(self.run) / f"teacher-{number}"),
+            translation="",
+            teachers=1,
+            training=reseeded(self.training),
+            alignment=dataclasses.replace(self.alignment, training=reseeded(self.alignment.training)),
+            guided=dataclasses.replace(self.guided, training=reseeded(self.guided.training)),
+        )
 
     def until(self, stage: Stage | None) -> Recipe:
-        """The same recipe, ended after a stage (None: as it is)."""
+        """Return the same recipe, ended after a stage (None: as it is)."""
         if stage is None:
             return self
         if stage not in self.stages:
@@ -129,16 +163,20 @@ def find_recipe(name: str) -> Path:
     return shipped.get(name, Path(name))
 
 
-def load_recipe(path: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Read a TOML recipe. Paths in it are relative to where weft runs.
+def load_recipe(path: Path, settings: Sequence[str] = ()) -> Recipe:
+    """Read a TOML recipe, with settings such as ``training.updates=500`` put over it.
 
-    The table ``[model]`` sets single fields of the preset.
+    Paths in it are relative to where weft runs. The table ``[model]`` sets single fields of the preset.
     """
-    values = read_toml(path, overrides)
+    values = read_toml(path, settings)
     shape = _preset(values.get("preset", "paper"), str(path))
-    model = from_dict(ModelConfig, values.pop("model", {}), f"{path}: model", base=shape)
+    model = values.get("model", {})
+    if isinstance(model, dict):  # if not, from_dict says so
+        values["model"] = to_dict(shape) | model
     recipe = from_dict(Recipe, values, str(path))
-    return dataclasses.replace(recipe, model=model)
+    if recipe.card.recipe:
+        return recipe
+    return dataclasses.replace(recipe, card=dataclasses.replace(recipe.card, recipe=path.stem))
 
 
 def _preset(name: object, where: str) -> ModelConfig:
@@ -147,12 +185,15 @@ def _preset(name: object, where: str) -> ModelConfig:
     return PRESETS[str(name)]
 
 
-def overridden(recipe: Recipe, overrides: Sequence[str]) -> Recipe:
-    """A recipe with settings such as ``training.updates=500`` put over it."""
-    values: dict[str, Any] = {}
-    for override in overrides:
-        override_setting(values, override)
+def overridden(recipe: Recipe, settings: Sequence[str]) -> Recipe:
+    """Return a recipe with settings such as ``training.updates=500`` replaced.
+
+    A preset keeps the dropout, and takes layers from the scorer that it does not have.
+    """
+    values = put_settings({}, settings)
     if "preset" in values:
-        shape = _preset(values["preset"], "settings")
-        recipe = dataclasses.replace(recipe, model=dataclasses.replace(shape, dropout=recipe.model.dropout))
+        shape = dataclasses.replace(_preset(values["preset"], "settings"), dropout=recipe.model.dropout)
+        values["model"] = to_dict(shape) | values.get("model", {})
+        layers = min(recipe.scorer.layers, shape.encoder_layers)
+        values["scorer"] = {"layers": layers} | values.get("scorer", {})
     return from_dict(Recipe, values, "settings", base=recipe)

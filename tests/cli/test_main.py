@@ -36,7 +36,8 @@ def model(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> P
     run = tmp_path_factory.mktemp("run")
     config = TrainingConfig(updates=150, target_tokens=1_500, warm_up=20, log_every=10)
     process = Process(0, 1, torch.device("cpu"))
-    return train_translation(corpus, PRESETS["tiny"], config, ("forward",), StartConfig(), run, process)["forward"]
+    train_translation(corpus, PRESETS["tiny"], config, {"forward": run}, StartConfig(), process)
+    return run / "model"
 
 
 def test_version_and_usage_errors() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -77,13 +78,16 @@ def test_bad_files_of_links_are_named(corpus: PreparedCorpus, tmp_path: Path) ->
 
 def test_a_folder_is_opened_only_for_what_it_was_made_for(corpus: PreparedCorpus, tmp_path: Path) -> None:
     folder = tmp_path / "links"
-    assert open_links(folder, corpus, {"steps": 3}) is None
     links = random_links(corpus, 3)
-    save_links(folder, links, corpus, {"steps": 3})
-    opened = open_links(folder, corpus, {"steps": 3})
-    assert opened is not None and (opened.cells == links.cells).all() and (opened.offsets == links.offsets).all()
-    with pytest.raises(WeftError, match="made in another way"):
-        open_links(folder, corpus, {"steps": 4})
+    save_links(folder, links, corpus)
+    opened = open_links(folder, corpus)
+    assert (opened.cells == links.cells).all() and (opened.offsets == links.offsets).all()
+    other = dataclasses.replace(corpus, manifest=corpus.manifest | {"files": {}})
+    with pytest.raises(WeftError, match="links of another corpus"):
+        open_links(folder, other)
     (folder / "cells").write_bytes(b"1234")
     with pytest.raises(WeftError, match="not as it was written"):
-        open_links(folder, corpus, {"steps": 3})
+        open_links(folder, corpus)
+    (folder / "manifest.json").write_text("{")
+    with pytest.raises(WeftError, match="damaged: not JSON; remove the folder"):
+        open_links(folder, corpus)

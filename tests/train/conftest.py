@@ -7,15 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from safetensors.torch import load_file
-from tiny_runs import MODEL, TRAINING, Run
+from tiny_runs import MODEL, TRAINING, Run, train_forward
 from torch import Tensor
 
 from weft.corpus.prepared import PreparedCorpus
-from weft.recipe import StartConfig
-from weft.train.distributed import Process
-from weft.train.stage_translate import train_translation
 
 
 @pytest.fixture
@@ -23,10 +19,8 @@ def run(corpus: PreparedCorpus, tmp_path: Path) -> Run:
     """Train in this process; the weights of the forward model. Keyword arguments change the training config."""
 
     def run(name: str = "run", **changes: Any) -> dict[str, Tensor]:
-        config = dataclasses.replace(TRAINING, **changes)
-        process = Process(0, 1, torch.device("cpu"))
-        models = train_translation(corpus, MODEL, config, ("forward",), StartConfig(), tmp_path / name, process)
-        return load_file(models["forward"] / "model.safetensors")
+        model = train_forward(corpus, tmp_path / name, dataclasses.replace(TRAINING, **changes))
+        return load_file(model / "model.safetensors")
 
     return run
 

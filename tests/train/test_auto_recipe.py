@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 
 from weft.align.onnx_aligner import load
 from weft.config import PRESETS
 from weft.corpus.made_up import sentence_pairs
 from weft.errors import WeftError
 from weft.recipe import overridden
-from weft.train.auto_recipe import TextSize, minutes, recipe_for_text
+from weft.train import estimate
+from weft.train.auto_recipe import TextSize, recipe_for_text
+from weft.train.estimate import training_minutes
 
 FEW = [f"{stage}training.updates=3" for stage in ("", "alignment.", "guided.", "scorer.")]
 FEW += [f"{stage}training.target_tokens=600" for stage in ("", "alignment.", "guided.", "scorer.")]
@@ -42,12 +45,27 @@ def test_less_text_gets_fewer_merges_and_more_dropout_and_a_cpu_a_smaller_model(
     updates = [recipe.training.updates for recipe in on_gpu]
     assert updates == sorted(updates) and updates[-1] == 10_000
     assert {recipe_for_text(["a", "b"], "run", size, gpu=False).preset for size in sizes} == {"small"}
-    import torch
 
-    first, last = (
-        minutes(recipe, size, torch.device("cpu")) for recipe, size in ((on_gpu[0], sizes[0]), (on_gpu[2], sizes[2]))
+
+def test_the_estimate_counts_teachers_and_every_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "_matrix_speed", lambda device: 1e9)
+    size = TextSize(60_000, 1_500_000)
+    one = recipe_for_text(["a.tsv"], "run", size, gpu=True)
+    refined = overridden(one, ["scorer.refine.training.updates=300"])
+    two = dataclasses.replace(one, teachers=2)
+    alone, fine, both = (
+        training_minutes(recipe, size.pairs, size.pieces, torch.device("cpu")) for recipe in (one, refined, two)
     )
-    assert first["translate"] < last["translate"] and all(stage > 0 for stage in first.values())
+    assert all(minutes > 0 for minutes in alone.values()) and "refine" not in alone
+    assert fine == alone | {"refine": fine["refine"]} and fine["refine"] > 0
+    for kind in ("translate", "align", "links", "guide"):
+        assert both[kind] == pytest.approx(2 * alone[kind])
+    assert alone["distil"] < both["distil"] < 2 * alone["distil"] and both["fast"] == alone["fast"]
+    more = TextSize(1_000_000, 25_000_000)
+    longer = training_minutes(
+        recipe_for_text(["a.tsv"], "run", more, gpu=True), more.pairs, more.pieces, torch.device("cpu")
+    )
+    assert longer["translate"] > alone["translate"]
 
 
 def test_a_plan_is_said_and_nothing_is_done(text: tuple[Path, Path], tmp_path: Path) -> None:
@@ -71,6 +89,7 @@ def test_settings_are_put_over_the_choices() -> None:
     changed = overridden(chosen, ["preset=tiny", "model.heads=2", "training.updates=7"])
     assert changed.model == dataclasses.replace(PRESETS["tiny"], heads=2, dropout=chosen.model.dropout)
     assert changed.training == dataclasses.replace(chosen.training, updates=7)
+    assert changed.scorer == dataclasses.replace(chosen.scorer, layers=2)  # there are no more
     with pytest.raises(WeftError, match="preset must be one of"):
         overridden(chosen, ["preset=vast"])
 

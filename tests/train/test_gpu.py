@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,8 @@ def losses(
 ) -> dict[Direction, list[float]]:
     config = dataclasses.replace(CONFIG, **changes)
     process = Process(0, 1, torch.device("cuda"))
-    train_translation(corpus, PRESETS["paper"], config, directions, StartConfig(), folder, process)
+    folders = {direction: folder / direction for direction in directions}
+    train_translation(corpus, PRESETS["paper"], config, folders, StartConfig(), process)
     return {
         direction: [line["loss"] for line in read_metrics(folder / direction / "metrics.jsonl")]
         for direction in directions
@@ -48,7 +48,7 @@ def test_a_resumed_run_goes_on_where_it_was(corpus: PreparedCorpus, tmp_path: Pa
     settings = {"checkpoint_every": 100, "average": 2}  # keeps the checkpoint before the last one
     whole = losses(corpus, tmp_path, ("forward",), **settings)
     (tmp_path / "forward" / "checkpoint-00000200.safetensors").unlink()
-    shutil.rmtree(tmp_path / "forward" / "model")
+    (tmp_path / "forward" / "finished.json").unlink()
     resumed = losses(corpus, tmp_path, ("forward",), **settings)
     assert resumed["forward"] == pytest.approx(whole["forward"], abs=5e-3)
     assert resumed["forward"][:5] == whole["forward"][:5]  # those lines were kept

@@ -6,14 +6,12 @@ import collections
 import itertools
 
 import numpy as np
-import pytest
 import torch
 
 from weft.corpus.packing import PackedRows, pack
 from weft.corpus.prepared import Side
 from weft.model.rows import Attention, PairRows, masked_softmax
 from weft.text.subwords import END
-from weft.train import lexicon as lexicon_module
 from weft.train.distributed import Process
 from weft.train.lexicon import Lexicon, corrected_by_lexicon
 
@@ -101,13 +99,31 @@ def test_a_lexicon_is_the_same_whatever_the_order() -> None:
         assert torch.equal(one, other)
 
 
-def test_pieces_beyond_the_table_keep_their_attention(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lexicon_module, "MOST_PIECES", 2)  # nothing but padding and end-of-sentence
-    packed = random_text(20, seed=3)
-    pair = rows(packed)
-    corrected = corrected_by_lexicon(random_attention, packed, 20, WORDS, PROCESS)
-    for before, after in zip(random_attention(pair), corrected(pair), strict=True):
-        torch.testing.assert_close(after, before)
+def test_pairs_that_have_not_met_have_the_rate_of_the_prior() -> None:
+    lexicon = Lexicon(WORDS, CPU)
+    pair = PairRows.of(torch.tensor([[2, 3, END]]), torch.tensor([[4, 5, END]]))
+    attention = Attention(torch.full((1, 3, 3), 1 / 3), torch.full((1, 3, 3), 1 / 3))
+    weight = 2.0  # √(odds(2/4) / odds(1/5))
+    row = torch.tensor([weight, weight, 1.0]) / (2 * weight + 1)
+    for _ in range(2):
+        forward = lexicon.corrected(pair, attention).forward[0]
+        torch.testing.assert_close(forward[0], row)
+        torch.testing.assert_close(forward[2], torch.full((3,), 1 / 3))  # the null word keeps its weight
+        other = PairRows.of(torch.tensor([[6, END]]), torch.tensor([[7, END]]))
+        lexicon.add(other, random_attention(other))
+
+
+def test_sums_do_not_overflow() -> None:
+    lexicon = Lexicon(3, CPU)
+    words = torch.full((1, 1_000), 2, dtype=torch.int32)
+    much = torch.full((1, 1_000, 1_000), 9.0)  # in one batch what millions of pairs have together
+    pair = PairRows.of(words, words)
+    for _ in range(2):
+        lexicon.add(pair, Attention(much, much))
+    assert 2 * 9 * 1_000**2 * 256 > 2**31
+    short = PairRows.of(torch.tensor([[2, END]]), torch.tensor([[2, END]]))
+    even = torch.full((1, 2, 2), 0.5)
+    assert lexicon.corrected(short, Attention(even, even)).forward[0, 0, 0] > 0.99  # the rate of 2 and 2 is near 1
 
 
 def test_a_part_of_the_text_will_do() -> None:

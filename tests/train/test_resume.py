@@ -105,7 +105,7 @@ def test_a_checkpoint_of_another_configuration_is_refused_and_kept(run: Run, tmp
 
 def test_a_damaged_checkpoint_is_named(run: Run, tmp_path: Path) -> None:
     run(updates=10)
-    shutil.rmtree(tmp_path / "run" / "forward" / "model")  # or there would be nothing to do
+    (tmp_path / "run" / "forward" / "finished.json").unlink()  # or there would be nothing to do
     (path,) = (tmp_path / "run" / "forward").glob("checkpoint-*.safetensors")
     path.write_bytes(path.read_bytes()[:1000])
     with pytest.raises(WeftError, match=rf"{path.name}: damaged"):
@@ -117,8 +117,9 @@ def test_a_full_disk_ends_in_one_line_and_keeps_the_last_checkpoint(recipe_file:
     subprocess.run([*TRAIN, recipe_file, "training.minutes=0.02"], check=True, capture_output=True)
     checkpoints = {path: path.read_bytes() for path in run.glob("*/checkpoint-*")}
     assert checkpoints
-    for model in run.glob("*/model"):
-        shutil.rmtree(model)
+    for direction in ("forward", "backward"):
+        shutil.rmtree(run / direction / "model")
+        (run / direction / "finished.json").unlink()
     code = (
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "sys.argv = ['weft.train', *sys.argv[1:]]; runpy.run_module('weft.train', run_name='__main__')"

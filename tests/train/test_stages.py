@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import os
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,23 +17,43 @@ from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, equal
 from torch import Tensor
 
-from weft.config import AlignmentConfig, Direction, GuidedConfig, OptimisationConfig, ScorerConfig
+import weft
+from weft.config import (
+    AlignmentConfig,
+    Direction,
+    EncoderConfig,
+    GuidedConfig,
+    OptimisationConfig,
+    RefineConfig,
+    ScorerConfig,
+)
 from weft.corpus.made_up import examples
-from weft.corpus.packing import PackedRows, pack
 from weft.corpus.piece_links import PieceLinks
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
+from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem
 from weft.model.translation import TranslationModel
 from weft.recipe import GoldConfig, Recipe, load_recipe
+from weft.storage import checksum_of
 from weft.train.distributed import Process
 from weft.train.report import BOTH_WAYS, read_report
-from weft.train.run import overview, run_recipe
+from weft.train.run import run_recipe
 from weft.train.runlog import read_metrics
 from weft.train.stage_align import train_alignment
 from weft.train.stage_distil import train_scorer
 from weft.train.stage_guide import train_guided
 from weft.train.stage_links import best_cells, corpus_links
+from weft.train.stages import (
+    Part,
+    Parts,
+    binding_settings,
+    compare_settings,
+    finish,
+    is_finished,
+    record_collapse,
+)
+from weft.train.task import Text
 
 PROCESS = Process(0, 1, torch.device("cpu"))
 SHORT = dataclasses.replace(TRAINING, updates=20, average=2)  # keeps the checkpoint before the last one
@@ -57,93 +79,119 @@ def layers(folder: Path) -> dict[str, Tensor]:
     return load_file(folder / "weights.safetensors")
 
 
-@pytest.fixture
-def packed(corpus: PreparedCorpus) -> PackedRows:
-    return pack(corpus.source, corpus.target, SHORT.row_length, SHORT.seed, most=GUIDED.pairs)
+def undo(folder: Path) -> None:
+    """Take a finished part back to the checkpoint before its last."""
+    (folder / "finished.json").unlink()
+    (folder / "checkpoint-00000020.safetensors").unlink()
 
 
 @pytest.fixture
-def links(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> PieceLinks:
+def text(corpus: PreparedCorpus) -> Text:
+    return Text.of(corpus, SHORT, GUIDED.pairs)
+
+
+@pytest.fixture
+def links(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> PieceLinks:
     extract = best_cells(partial(new_system(corpus).inference().bidirectional_attention, optimisation=STEPS))
-    return corpus_links(corpus, packed, extract, tmp_path / "links", {"steps": 2}, PROCESS)
+    return corpus_links(corpus, text, extract, tmp_path / "links", {"steps": 2}, PROCESS)
 
 
 def test_alignment_layers_go_on_where_they_were(corpus: PreparedCorpus, tmp_path: Path) -> None:
-    folder = tmp_path / "align"
-    train_alignment(new_system(corpus), corpus, folder, "models", PROCESS)
+    part = Part("align", "align", tmp_path / "align", "weights.safetensors")
+    folder = part.base
+
+    def train(system: AlignmentSystem, origin: str = "models") -> None:
+        train_alignment(system, corpus, part, {"origin": origin}, PROCESS)
+
+    train(new_system(corpus))
     whole = layers(folder)
     losses = [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")]
     assert losses[-1] < losses[0]
-    (folder / "weights.safetensors").unlink()
-    (folder / "checkpoint-00000020.safetensors").unlink()
+    undo(folder)
     system = new_system(corpus)
-    train_alignment(system, corpus, folder, "models", PROCESS)
+    train(system)
     assert equal(layers(folder), whole)
     assert [line["forward_loss"] for line in read_metrics(folder / "metrics.jsonl")] == losses
     assert torch.equal(system.models["backward"].alignment.query.weight, whole["1.query.weight"])
-    with pytest.raises(WeftError, match="translation = 'models', but now it is 'others'"):
-        train_alignment(new_system(corpus), corpus, folder, "others", PROCESS)
+    with pytest.raises(WeftError, match="origin = 'models', but now it is 'others'"):
+        train(new_system(corpus), "others")
 
 
 def test_collapsed_layers_are_trained_again_and_never_handed_on(
     corpus: PreparedCorpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "align"
-    strict = dataclasses.replace(ALIGNMENT, least_agreement=0.9, restarts=1)
+    part = Part("align", "align", tmp_path / "align", "weights.safetensors")
+
+    def train(**changes: Any) -> None:
+        config = dataclasses.replace(ALIGNMENT, **changes)
+        train_alignment(new_system(corpus, config), corpus, part, {"origin": "models"}, PROCESS)
+
     with pytest.raises(WeftError, match="collapsed in each of 2 attempts"):
-        train_alignment(new_system(corpus, strict), corpus, folder, "models", PROCESS)
+        train(least_agreement=0.9, restarts=1)
     assert "the two directions agree on" in capsys.readouterr().err
-    folders = [folder, tmp_path / "align-restart-1"]
+    folders = [tmp_path / "align", tmp_path / "align-restart-1"]
     assert all((one / "collapsed.txt").exists() and not (one / "weights.safetensors").exists() for one in folders)
-    greedy = dataclasses.replace(ALIGNMENT, most_null=1e-9, restarts=2)
+    assert part.state == "to do"
     with pytest.raises(WeftError, match="collapsed in each of 3 attempts"):  # goes on with the third
-        train_alignment(new_system(corpus, greedy), corpus, folder, "models", PROCESS)
+        train(most_null=1e-9, restarts=2)
     assert "on end-of-sentence" in (tmp_path / "align-restart-2" / "collapsed.txt").read_text()
-    patient = dataclasses.replace(ALIGNMENT, restarts=3)
-    file = train_alignment(new_system(corpus, patient), corpus, folder, "models", PROCESS)
-    assert file == tmp_path / "align-restart-3" / "weights.safetensors" and file.exists()
+    train(restarts=3)
+    assert part.folder == tmp_path / "align-restart-3" and part.state == "finished"
+    record = json.loads((part.folder / "finished.json").read_text())
+    assert part.seconds == record["seconds"] > 0 and part.checksum in checksum_of(part.folder / part.result)
 
 
-def test_links_of_the_corpus_are_kept(links: PieceLinks, packed: PackedRows, corpus: PreparedCorpus) -> None:
+def test_links_of_the_corpus_are_kept(links: PieceLinks, text: Text, corpus: PreparedCorpus, tmp_path: Path) -> None:
     counts = {pair: len(links[pair]) for pair in range(len(corpus))}
-    for pair in packed.pairs.tolist():
+    for pair in text.rows.pairs.tolist():
         # min(n, m) links, unless attention is 0 there; all of them inside the sentences
         assert counts.pop(pair) == min(corpus.source.lengths[pair], corpus.target.lengths[pair])
         assert (links[pair] < [corpus.source.lengths[pair], corpus.target.lengths[pair]]).all()
     assert not any(counts.values())
+    again = corpus_links(corpus, Text(never), never, tmp_path / "links", {"steps": 2}, PROCESS)
+    assert (again.cells == links.cells).all()
+    with pytest.raises(WeftError, match="made with steps = 2, but now it is 3"):
+        corpus_links(corpus, text, never, tmp_path / "links", {"steps": 3}, PROCESS)
 
 
-def test_guided_layers_learn_their_links(
-    corpus: PreparedCorpus, packed: PackedRows, links: PieceLinks, tmp_path: Path
-) -> None:
+def never(*_: object) -> Any:
+    raise AssertionError("this was finished, and nothing of it should be done again")
+
+
+def test_guided_layers_learn_their_links(corpus: PreparedCorpus, text: Text, links: PieceLinks, tmp_path: Path) -> None:
     system = new_system(corpus)
     before = {name: value.clone() for name, value in system.models["forward"].translation.state_dict().items()}
-    file = train_guided(system, GUIDED, packed, links, tmp_path / "guide", "links", PROCESS)
-    metrics = read_metrics(file.parent / "metrics.jsonl")
+    folder = tmp_path / "guide"
+    train_guided(system, GUIDED, text, links, folder, {"origin": "links"}, PROCESS)
+    metrics = read_metrics(folder / "metrics.jsonl")
     assert metrics[-1]["forward_loss"] < metrics[0]["forward_loss"]
     assert metrics[-1]["backward_loss"] < metrics[0]["backward_loss"]
     assert equal(system.models["forward"].translation.state_dict(), before)
-    whole = layers(file.parent)
-    file.unlink()
-    (file.parent / "checkpoint-00000020.safetensors").unlink()
-    train_guided(new_system(corpus), GUIDED, packed, links, tmp_path / "guide", "links", PROCESS)
-    assert equal(layers(file.parent), whole)
+    whole = layers(folder)
+    undo(folder)
+    train_guided(new_system(corpus), GUIDED, text, links, folder, {"origin": "links"}, PROCESS)
+    assert equal(layers(folder), whole)
+    again = new_system(corpus)
+    train_guided(again, GUIDED, Text(never), links, folder, {"origin": "links"}, PROCESS)  # packs nothing
+    guided = again.models["forward"].guided
+    assert guided is not None and torch.equal(guided.query.weight, whole["0.query.weight"])
 
 
-def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, packed: PackedRows, tmp_path: Path) -> None:
+def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> None:
     config = ScorerConfig(layers=1, training=SHORT)
-    scorer = train_scorer([new_system(corpus)], config, packed, tmp_path / "distil", "teacher", PROCESS)
+
+    def train(name: str, config: ScorerConfig, text: Text = text) -> Scorer:
+        return train_scorer([new_system(corpus)], config, text, tmp_path / name, {"origin": "teacher"}, PROCESS)
+
+    scorer = train("distil", config)
     metrics = read_metrics(tmp_path / "distil" / "metrics.jsonl")
     assert metrics[-1]["doubt"] < metrics[-1]["loss"] < metrics[0]["loss"]
-    (tmp_path / "distil" / "weights.safetensors").unlink()
-    (tmp_path / "distil" / "checkpoint-00000020.safetensors").unlink()
-    again = train_scorer([new_system(corpus)], config, packed, tmp_path / "distil", "teacher", PROCESS)
-    assert equal(again.state_dict(), scorer.state_dict())
-    plain = dataclasses.replace(config, lexicon=0)
-    train_scorer([new_system(corpus)], plain, packed, tmp_path / "plain", "teacher", PROCESS)
+    undo(tmp_path / "distil")
+    assert equal(train("distil", config).state_dict(), scorer.state_dict())
+    train("plain", dataclasses.replace(config, lexicon=0))
     assert read_metrics(tmp_path / "plain" / "metrics.jsonl")[0]["doubt"] != metrics[0]["doubt"]  # taught otherwise
-    with pytest.raises(WeftError, match=r"scorer\.layers is 2, but the translation models have 1"):
-        train_scorer([new_system(corpus)], ScorerConfig(layers=2), packed, tmp_path / "deep", "teacher", PROCESS)
+    other = dataclasses.replace(config, fast=EncoderConfig(1, 8, 8, 2), refine=RefineConfig(lexicon=5))
+    assert equal(train("distil", other, Text(never)).state_dict(), scorer.state_dict())  # they are not of the scorer
 
 
 @pytest.fixture
@@ -183,19 +231,39 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
     assert report.count("| attention of layer 1 |") == len(BOTH_WAYS)
 
 
-def test_a_scorer_can_have_several_teachers(recipe: Recipe, tmp_path: Path) -> None:
-    folders = run_recipe(dataclasses.replace(recipe, stages=("translate", "align", "guide")))
-    scorer = dataclasses.replace(recipe.scorer, teachers=(str(folders["system"]),))
-    twice = dataclasses.replace(recipe, run=str(tmp_path / "twice"), translation=recipe.run, scorer=scorer)
-    run_recipe(twice)
-    report = read_report(tmp_path / "twice")
+def test_one_run_trains_several_teachers_and_refines_the_scorer(recipe: Recipe, tmp_path: Path) -> None:
+    few = recipe.scorer.training
+    scorer = dataclasses.replace(recipe.scorer, refine=RefineConfig(lexicon=50, training=few))
+    twice = dataclasses.replace(recipe, teachers=2, scorer=scorer)
+    folders = run_recipe(twice)
+    run = tmp_path / "run"
+    assert folders["teacher 2"] == run / "teacher-2" / "model"
+    assert not equal(layers(run / "guide-2"), layers(run / "teacher-2" / "guide-2"))
+    report = read_report(run)
     assert report is not None
-    lines = {(line["system"], line["merge"]): line for line in report["lines"]}
-    for merge in ("forward", "backward", "mean"):  # the other teacher is the same system
-        assert lines["teachers", merge]["counts"] == lines["guided", merge]["counts"]
-    stranger = dataclasses.replace(scorer, teachers=(str(folders["forward"]),))
-    with pytest.raises(WeftError, match="not of the format"):
-        run_recipe(dataclasses.replace(twice, scorer=stranger))
+    assert set(report["seconds"]) == {"translate", "align", "links", "guide", "distil", "refine", "fast"}
+    lines = {(line["system"], line["merge"]) for line in report["lines"]}
+    assert {
+        ("guided, teacher 2", "mean"),
+        ("teachers", "mean"),
+        ("scorer", "mean"),
+        ("small aligner, fast", "mean"),
+    } <= lines
+
+    card = (run / "aligner" / "README.md").read_text()
+    assert "learned from 2 systems" in card and f"weft {weft.__version__}" in card and "seed 1" in card
+    for part in Parts(twice).all():
+        assert part.state == "finished"
+        assert f"| {part.name} | `{checksum_of(part.folder / part.result)[:16]}` |" in card
+    assert "only to report the figures above" in card and "**Gold.**" in card
+
+    before = {path: path.stat().st_mtime_ns for path in run.rglob("finished.json")}
+    (run / "teacher-2" / "guide-1" / "finished.json").unlink()  # as if it had been killed there
+    run_recipe(twice)
+    after = {path: path.stat().st_mtime_ns for path in run.rglob("finished.json")}
+    assert {path for path in before if before[path] != after[path]} == {run / "teacher-2" / "guide-1" / "finished.json"}
+    with pytest.raises(WeftError, match="made with origin"):  # another teacher is another scorer
+        run_recipe(dataclasses.replace(twice, teachers=1))
 
 
 def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Path) -> None:
@@ -240,16 +308,16 @@ def test_bad_gold_is_found_before_training(recipe: Recipe, tmp_path: Path) -> No
     assert not (tmp_path / "run").exists()
 
 
-def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) -> None:
+def test_an_overview_says_how_far_each_part_is(recipe: Recipe, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    assert overview(recipe, run).splitlines()[:3] == [
+    assert Parts(recipe.until("align")).overview().splitlines() == [
         "translate forward   to do",
         "translate backward  to do",
         "align               to do",
     ]
     run_recipe(recipe.until("align"))
-    (run / "align" / "weights.safetensors").unlink()
-    assert overview(recipe, run).splitlines() == [
+    (run / "align" / "finished.json").unlink()
+    assert Parts(recipe).overview().splitlines() == [
         "translate forward   finished",
         "translate backward  finished",
         "align               goes on from update 2",
@@ -258,5 +326,61 @@ def test_an_overview_says_how_far_each_stage_is(recipe: Recipe, tmp_path: Path) 
         "links 2             to do",
         "guide 2             to do",
         "distil              to do",
-        "distil fast         to do",
+        "fast                to do",
     ]
+    others = Parts(dataclasses.replace(recipe, teachers=2)).overview().splitlines()
+    assert "teacher 2: translate forward   to do" in others and "distil                         to do" in others
+
+
+def test_seconds_are_those_of_the_attempt_that_succeeded(recipe: Recipe, tmp_path: Path) -> None:
+    """Without training: the folders as a run leaves them, after alignment layers that collapsed once."""
+    system = Parts(recipe).systems[0]
+    seconds = {"translate forward": 30.0, "translate backward": 40.0, "links 1": 5.0, "guide 1": 6.0, "links 2": 7.0}
+    for part in system.all():
+        if part.name in seconds:
+            finish(part.base, {}, seconds[part.name])
+    finish(system.align.base, {}, 99.0)  # never so: it collapsed
+    record_collapse(system.align.base, "all is lost")
+    assert "align               to do" in Parts(recipe).overview()
+    finish(tmp_path / "run" / "align-restart-1", {}, 8.0)
+    assert "align               finished" in Parts(recipe).overview()
+    found = Parts(recipe).seconds()
+    assert (found["translate"], found["align"], found["links"], found["guide"]) == (40.0, 8.0, 12.0, 6.0)
+
+
+def test_force_forgets_restarts_and_teachers_but_not_borrowed_models(recipe: Recipe, tmp_path: Path) -> None:
+    borrowing = dataclasses.replace(recipe, teachers=2, translation=str(tmp_path / "other"))
+    kept = [tmp_path / "other" / "forward", tmp_path / "run" / "corpus"]
+    gone = [tmp_path / "run" / name for name in ("align", "align-restart-1", "teacher-2/forward", "aligner", "model")]
+    for folder in (*kept, *gone):
+        folder.mkdir(parents=True)
+    (tmp_path / "run" / "links-1.part-0.npy").touch()
+    Parts(borrowing).forget()
+    assert all(folder.exists() for folder in kept) and not any(folder.exists() for folder in gone)
+    assert not list(tmp_path.rglob("*.part-*"))
+
+
+def test_old_runs_have_the_defaults_of_new_settings(tmp_path: Path) -> None:
+    now = {"corpus": "c", **binding_settings(training=TRAINING), "guided.positions": False}
+    before = {name: value for name, value in now.items() if name not in {"guided.positions", "training.average"}}
+    compare_settings(tmp_path, before, now)
+    with pytest.raises(WeftError, match=r"made with guided\.positions = False, but now it is True"):
+        compare_settings(tmp_path, before, now | {"guided.positions": True})
+    compare_settings(tmp_path, now | {"scorer.teachers": [], "scorer.fast.width": 128}, now)  # gone, and had no effect
+    for name, value in (("scorer.teachers", ["a"]), ("scorer.fast.width", 64), ("start", "abc")):
+        with pytest.raises(WeftError, match=f"made with {name} = "):
+            compare_settings(tmp_path, now | {name: value}, now)
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "finished.json").write_text('{"settings": ')
+    with pytest.raises(WeftError, match=r"finished\.json: damaged.*remove it"):
+        is_finished(tmp_path, {})
+
+
+@pytest.mark.parametrize("content", ['{"recipe": ', "[]", '{"recipe": {}}'])
+def test_a_damaged_report_is_named(tmp_path: Path, content: str) -> None:
+    assert read_report(tmp_path) is None
+    (tmp_path / "report.json").write_text(content)
+    with pytest.raises(WeftError, match=r"report\.json: damaged.*remove it"):
+        read_report(tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ PROCESS = Process(0, 1, torch.device("cpu"))
 SHAPE = EncoderConfig(layers=1, width=32, feed_forward=64, heads=4)
 FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
 CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, updates=150, learning_rate=4e-3))
+SHORT = TuneConfig(training=dataclasses.replace(TRAINING, updates=3))
 
 
 @pytest.fixture
@@ -63,13 +65,58 @@ def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Pa
 
     assert common(folder, fast=False) > 0.7 * sum(map(len, before))  # few have changed
     assert common(folder, fast=True) > 5 * common(model, fast=True)  # the fast encoders have learned them, too
-    assert tune(model, text, tmp_path / "run", CONFIG, PROCESS) == folder  # what is finished is not done again
+
+
+def test_what_is_finished_is_not_done_again_unless_forced(model: Path, text: Corpus, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+
+    def stamps() -> list[int]:
+        return [(run / part / "weights.safetensors").stat().st_mtime_ns for part in ("tune", "fast")]
+
+    tune(model, text, run, SHORT, PROCESS)
+    before = stamps()
+    tune(model, text, run, SHORT, PROCESS)
+    assert stamps() == before
+    tune(model, text, run, SHORT, PROCESS, force=True)
+    assert min(stamps()) > max(before)
+
+
+def test_another_text_or_model_does_not_get_the_old_result(model: Path, text: Corpus, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    tune(model, text, run, SHORT, PROCESS)
+    before = (run / "aligner" / "README.md").read_text()
+    other = tmp_path / "other.tsv"
+    other.write_text("".join(f"{source}\t{target}\n" for source, target in sentence_pairs(300, seed=11)))
+    with pytest.raises(WeftError, match=r"made with text = '\w+', but now it is '\w+'.*--force"):
+        tune(model, Corpus(files=(str(other),)), run, SHORT, PROCESS)
+    assert (run / "aligner" / "README.md").read_text() == before
+    tune(model, Corpus(files=(str(other),)), run, SHORT, PROCESS, force=True)
+
+
+def test_only_the_first_process_writes(
+    model: Path, text: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tune(model, text, tmp_path / "run", SHORT, PROCESS)
+    shutil.rmtree(tmp_path / "run" / "aligner")
+    monkeypatch.setattr(Process, "wait", lambda self: None)
+    second = Process(1, 2, torch.device("cpu"))
+    assert tune(model, text, tmp_path / "run", SHORT, second) == tmp_path / "run" / "aligner"
+    assert not (tmp_path / "run" / "aligner").exists()
+
+
+def test_a_plan_is_said(model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tune(model, text, tmp_path / "run", SHORT, PROCESS)
+    said = capsys.readouterr().err
+    assert "tuning to 300 sentence pairs: 3 updates, and as many of the fast encoders; about 1 min on cpu" in said
 
 
 def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Corpus, tmp_path: Path) -> None:
     empty = tmp_path / "empty.tsv"
     empty.write_text("\t\nonly one side\t\n")
-    with pytest.raises(WeftError, match=r"empty\.tsv: no sentence pair in it"):
+    with pytest.raises(WeftError, match=r"empty\.tsv: 0 sentence pairs with words on both sides are too few"):
+        tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
+    empty.write_text("one\tother\n" * 99)
+    with pytest.raises(WeftError, match=r"99 sentence pairs .* are too few to learn from; it takes 100"):
         tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
     empty.write_text("one\tother\nonly one side\n")
     with pytest.raises(WeftError, match=r"empty\.tsv:2: expected two columns.* leave it out$"):

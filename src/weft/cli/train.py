@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Annotated
 
 import tyro
 
 from weft.cli.options import choice
+from weft.config_io import split_settings
 from weft.errors import WeftError
 from weft.progress import say
 from weft.recipe import Stage
@@ -35,21 +35,23 @@ def train(
     """
     from weft.recipe import find_recipe, load_recipe
 
-    settings = [part for part in what if "=" in part]
-    files = [part for part in what if "=" not in part]
+    files, settings = split_settings(what)
     if files and (path := find_recipe(files[0])).suffix == ".toml":
         if len(files) > 1:
-            raise WeftError(f"{files[1]}: expected a setting such as training.updates=500 behind the recipe")
+            raise WeftError(f"{files[1]}: expected a setting such as training.updates=500 after the recipe")
         recipe = load_recipe(path, settings)
     else:
         from weft.train.auto_recipe import own_recipe
 
         recipe = own_recipe(files, settings)
-    from weft.train.run import overview, run_recipe
-
+    recipe = recipe.until(until)
     if plan:
-        say(overview(recipe, Path(recipe.run)))
+        from weft.train.stages import Parts
+
+        say(Parts(recipe).overview())
         return
-    for name, folder in run_recipe(recipe.until(until), force).items():
+    from weft.train.run import run_recipe
+
+    for name, folder in run_recipe(recipe, force).items():
         if os.environ.get("RANK", "0") == "0":
             say(f"{name}: {folder}")

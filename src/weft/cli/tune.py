@@ -8,32 +8,39 @@ from typing import Annotated
 import tyro
 
 from weft.config import TuneConfig
+from weft.config_io import split_settings, with_settings
+from weft.errors import WeftError
 from weft.progress import say
 
 
 def tune(
-    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")],
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = "",
+    what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE [TARGET] [SETTING=VALUE …]")],
     /,
     *,
     model: str,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="RUN")],
-    config: Annotated[TuneConfig, tyro.conf.OmitArgPrefixes] = TuneConfig(),  # noqa: B008
+    force: bool = False,
 ) -> None:
     """Tune a small aligner to your own text, in minutes on a CPU; the new one will be in RUN/aligner.
 
     Args:
-        file: TSV, `source ||| target`, .jsonl, .parquet, or the source side; words as the model has them.
-        target: The target side, if the file has only the source side.
+        what: TSV, `source ||| target`, .jsonl or .parquet, or two files, source and target, with words as the model has
+            them; then settings such as training.updates=500, training.minutes=10, pairs=20000, lexicon=10000.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
-        config: How to train.
+        force: Forget checkpoints and start again.
     """
     from weft.align.model_folder import find_model
     from weft.text.reading import Corpus
     from weft.train.distributed import join_processes
     from weft.train.tuning import tune
 
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
+    files, settings = split_settings(what)
+    if not 1 <= len(files) <= 2:
+        raise WeftError("give text as one file or as two, source and target")
+    config = with_settings(TuneConfig(), settings)
+    corpus = Corpus(files=(files[0],)) if len(files) == 1 else Corpus(source=(files[0],), target=(files[1],))
     with join_processes() as process:
-        say(f"aligner: {tune(find_model(model), corpus, output, config, process)}")
+        folder = tune(find_model(model), corpus, output, config, process, force)
+        if process.first:
+            say(f"aligner: {folder}")

@@ -10,12 +10,9 @@ offsets         where each pair's links begin in cells (pairs + 1 numbers)
 from __future__ import annotations
 
 import itertools
-import json
-import shutil
 from array import array
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +20,7 @@ from weft.corpus.packing import PackedRows
 from weft.corpus.prepared import PreparedCorpus, Side
 from weft.errors import WeftError
 from weft.links import read_links
+from weft.storage import atomic_folder, read_description, write_array, write_json
 
 FORMAT = "weft piece links 1"
 
@@ -71,41 +69,27 @@ def spread_links(links: PieceLinks, packed: PackedRows) -> np.ndarray:
     return spread
 
 
-def save_links(
-    folder: Path, links: PieceLinks, corpus: PreparedCorpus, made: dict[str, Any], seconds: float = 0.0
-) -> None:
-    """Write the folder; ``made`` says how the links came about, ``seconds`` how long it took."""
-    staging = folder.with_name(f"{folder.name}.partial")
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        links.cells.astype("<u2").tofile(staging / "cells")
-        links.offsets.astype("<i8").tofile(staging / "offsets")
-        manifest = {"format": FORMAT, "corpus": corpus.checksum, "pairs": len(links), "links": len(links.cells)}
-        described = manifest | {"made": made, "seconds": seconds}
-        (staging / "manifest.json").write_text(json.dumps(described, indent=2) + "\n")
-        shutil.rmtree(folder, ignore_errors=True)
-        staging.rename(folder)
-    except OSError as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise WeftError(f"{folder}: cannot be written: {error}") from None
+def save_links(folder: Path, links: PieceLinks, corpus: PreparedCorpus) -> None:
+    """Write the links of a corpus into a folder."""
+    with atomic_folder(folder) as partial:
+        write_array(partial / "cells", links.cells.astype("<u2"))
+        write_array(partial / "offsets", links.offsets.astype("<i8"))
+        counts = {"pairs": len(links), "links": len(links.cells)}
+        write_json(partial / "manifest.json", {"format": FORMAT, "corpus": corpus.checksum, **counts})
 
 
-def open_links(folder: Path, corpus: PreparedCorpus, made: dict[str, Any]) -> PieceLinks | None:
-    """The links of a folder, if there are any and they were ``made`` for this corpus in this way."""
-    try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise WeftError(f"{folder / 'manifest.json'}: damaged; remove the folder to make the links again") from None
-    if manifest.get("format") != FORMAT or manifest["corpus"] != corpus.checksum or manifest["made"] != made:
-        raise WeftError(f"{folder}: links made in another way or of another corpus; remove the folder, or use --force")
-    cells = np.fromfile(folder / "cells", "<u2").reshape(-1, 2)
-    offsets = np.fromfile(folder / "offsets", "<i8")
-    if len(cells) != manifest["links"] or len(offsets) != manifest["pairs"] + 1:
-        raise WeftError(f"{folder}: not as it was written; remove the folder to make the links again")
-    return PieceLinks(cells, offsets)
+def open_links(folder: Path, corpus: PreparedCorpus) -> PieceLinks:
+    """Open the links of a corpus. Raises WeftError if they are damaged or of another corpus."""
+    remedy = "; remove the folder to make the links again"
+    manifest = read_description(
+        folder / "manifest.json", FORMAT, "folder of links", remedy, needs=("corpus", "pairs", "links")
+    )
+    if manifest["corpus"] != corpus.checksum:
+        raise WeftError(f"{folder}: links of another corpus{remedy}")
+    cells, offsets = np.fromfile(folder / "cells", "<u2"), np.fromfile(folder / "offsets", "<i8")
+    if len(cells) != 2 * manifest["links"] or len(offsets) != manifest["pairs"] + 1:
+        raise WeftError(f"{folder}: not as it was written{remedy}")
+    return PieceLinks(cells.reshape(-1, 2), offsets)
 
 
 def links_from_file(name: str, corpus: PreparedCorpus) -> PieceLinks:

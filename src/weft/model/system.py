@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.config import AlignmentConfig, Direction, GuidedConfig, Method, ModelConfig, OptimisationConfig
+from weft.config import AlignmentConfig, Direction, GuidedConfig, Merge, Method, ModelConfig, OptimisationConfig
 from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
 from weft.model.alignment_layers import AlignmentLayer, Features, GuidedLayer, frozen_features
@@ -23,6 +23,13 @@ from weft.text.subwords import Subwords
 
 FORMAT = "weft alignment system 1"
 METHODS: tuple[Method, ...] = ("forward-pass", "optimised", "bidirectional", "guided")
+BEST_MERGE: dict[Method, Merge] = {
+    "forward-pass": "grow-diag",
+    "optimised": "grow-diag",
+    "bidirectional": "best-cells",
+    "guided": "mean",
+}
+"""How the directions of each method are merged unless users say otherwise."""
 
 
 class DirectionModel(nn.Module):
@@ -37,33 +44,33 @@ class DirectionModel(nn.Module):
 
     @torch.no_grad()
     def encode(self, pair: PairRows) -> Tensor:
-        """States of the translation model's encoder. (batch, source, width)"""
+        """Return states of the translation model's encoder. (batch, source, width)"""
         return self.translation.encode(pair.source)
 
     def features(self, pair: PairRows, encoded: Tensor, read: Tensor | None = None) -> Features:
         return frozen_features(self.translation, pair.source, pair.target, encoded, read)
 
     def predictor(self, pair: PairRows) -> tuple[Tensor, Predictor]:
-        """The alignment layer's logits, unmasked, and what turns attention into predictions."""
+        """Return the alignment layer's logits, unmasked, and what turns attention into predictions."""
         logits, values = self.alignment.logits_and_values(self.features(pair, self.encode(pair)))
         return logits, Predictor(self.alignment, values, self.translation.table, pair.target, pair.source)
 
     def guided_logits(self, pair: PairRows, encoded: Tensor, read: Tensor) -> Tensor:
-        """The guided layer's logits, unmasked; ``read`` is what the other direction's encoder makes of the target."""
+        """Return the guided layer's logits, unmasked; ``read`` are the states of the other direction's encoder."""
         if self.guided is None:
             raise WeftError("this system has no guided layers; train one with the stage guide")
         return self.guided(self.features(pair, encoded, read), pair.target)
 
     def plain_attention(self, pair: PairRows, layer: int) -> Tensor:
-        """The translation model's own attention: mean over the heads of a decoder layer."""
+        """Return the translation model's own attention: the mean over the heads of a decoder layer."""
         memory = self.translation.encode(pair.source)
         logits = self.translation.cross_logits(pair.target, memory, pair.source, layer)
         return masked_softmax(logits, pair.cells()[:, None], 3).mean(1)
 
 
-@dataclass(frozen=True)
+@dataclass
 class AlignmentSystem:
-    """Both directions, ready to align."""
+    """Both directions, ready to align. Training puts new layers into its models."""
 
     models: dict[Direction, DirectionModel]
     subwords: Subwords
@@ -82,17 +89,17 @@ class AlignmentSystem:
         bidirectional: OptimisationConfig,
         guided: GuidedConfig | None,
     ) -> AlignmentSystem:
-        """New layers on trained translation models."""
+        """Put new layers on trained translation models."""
         both = {direction: DirectionModel(models[direction], alignment, guided) for direction in DIRECTIONS}
         return cls(both, subwords, alignment, optimisation, bidirectional, guided)
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """The ways it can align, from the simplest to the best."""
+        """The methods it can align by, from the simplest to the best."""
         return METHODS if self.guided is not None else METHODS[:-1]
 
     def attend(self, method: Method) -> Attend:
-        """The attention of a method, with this system's settings."""
+        """Return what attends as a method does, with this system's settings."""
         return {
             "forward-pass": partial(self.layer_attention, optimisation=OptimisationConfig(steps=0)),
             "optimised": partial(self.layer_attention, optimisation=self.optimisation),
@@ -101,12 +108,17 @@ class AlignmentSystem:
         }[method]
 
     @property
+    def threshold(self) -> float:
+        """The mean attention that makes a link, for methods whose directions are merged by it."""
+        return self.guided.threshold if self.guided is not None else 0.0
+
+    @property
     def device(self) -> torch.device:
         return self.models["forward"].translation.table.device
 
     @property
     def width(self) -> int:
-        """Of the translation models."""
+        """Width of the translation models."""
         return self.models["forward"].translation.config.width
 
     def new_alignment_layers(self, config: AlignmentConfig) -> nn.ModuleList:
@@ -125,14 +137,14 @@ class AlignmentSystem:
         return layers
 
     def inference(self) -> AlignmentSystem:
-        """Switch dropout off."""
+        """Switch dropout off. Returns the system."""
         for model in self.models.values():
             model.eval()
         return self
 
     @torch.no_grad()
     def plain_attention(self, pair: PairRows, layer: int) -> Attention:
-        """Of the translation models themselves."""
+        """Return the attention of the translation models themselves."""
         with half_precision(self.device):
             forward, backward = (
                 self.models[direction].plain_attention(pair.seen(direction), layer) for direction in DIRECTIONS
@@ -141,7 +153,7 @@ class AlignmentSystem:
 
     @torch.no_grad()
     def layer_attention(self, pair: PairRows, optimisation: OptimisationConfig) -> Attention:
-        """Of the alignment layers, each optimised on its own (0 steps: not at all)."""
+        """Return the attention of the alignment layers, each optimised on its own (0 steps: not at all)."""
         found = []
         for direction in DIRECTIONS:
             seen = pair.seen(direction)
@@ -154,7 +166,7 @@ class AlignmentSystem:
 
     @torch.no_grad()
     def bidirectional_attention(self, pair: PairRows, optimisation: OptimisationConfig) -> Attention:
-        """Two softmaxes of one matrix of logits that is optimised for both models at once."""
+        """Return two softmaxes of one matrix of logits that is optimised for both models at once."""
         cells = pair.cells()
         with half_precision(self.device):
             (forward, reads_source), (backward, reads_target) = (
@@ -166,14 +178,14 @@ class AlignmentSystem:
 
     @torch.no_grad()
     def guided_attention(self, pair: PairRows) -> Attention:
-        """Of the guided layers."""
+        """Return the attention of the guided layers."""
         with half_precision(self.device):
             forward, backward = self.guided_logits(pair)
         cells = pair.cells()
         return Attention(masked_softmax(forward, cells, 2), masked_softmax(backward.mT, cells, 1))
 
     def guided_logits(self, pair: PairRows) -> tuple[Tensor, Tensor]:
-        """Of the guided layers, unmasked, each as its model sees the pair: the second is (batch, source, target)."""
+        """Return the guided layers' logits, unmasked: (batch, target, source) and (batch, source, target)."""
         seen = {direction: pair.seen(direction) for direction in DIRECTIONS}
         encoded = {direction: self.models[direction].encode(seen[direction]) for direction in DIRECTIONS}
         return (
@@ -224,6 +236,6 @@ class AlignmentSystem:
 
 
 def mean_guided_attention(systems: Sequence[AlignmentSystem], pair: PairRows) -> Attention:
-    """What several systems with the same subwords say together."""
+    """Return the mean guided attention of several systems with the same subwords."""
     found = [system.guided_attention(pair) for system in systems]
     return Attention(*(torch.stack(direction).mean(0) for direction in zip(*found, strict=True)))

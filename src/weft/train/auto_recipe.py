@@ -1,4 +1,4 @@
-"""A recipe for parallel text that somebody just has: settings by its size and by the machine, and how long it takes.
+"""A recipe for a user's own parallel text: settings by its size and by the machine, and how long training takes.
 
 Less text gets fewer merges and more dropout; a CPU gets a smaller model, which learns from less of it.
 """
@@ -6,7 +6,7 @@ Less text gets fewer merges and more dropout; a CPU gets a smaller model, which 
 from __future__ import annotations
 
 import dataclasses
-import time
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,14 +27,14 @@ from weft.errors import WeftError
 from weft.progress import say
 from weft.recipe import Recipe, overridden
 from weft.text.reading import Corpus
+from weft.train.estimate import shown_time, training_minutes
+from weft.train.stages import ALIGNER
 
-_EPOCHS = 30  # as long as more of them help
-_PIECES_PER_WORD = 1.2
-# How much of the speed of a large matrix product the stages reach.
-_SHARE_OF_SPEED = {
-    "cuda": {"translate": 0.21, "align": 0.11, "links": 0.10, "guide": 0.06, "distil": 0.066},
-    "cpu": {"translate": 0.5, "align": 0.5, "links": 0.5, "guide": 0.3, "distil": 0.3},
-}
+_EPOCHS = 30  # more of them did not help (EXPERIMENTS.md)
+_MOST_TOKENS = {"cuda": 360_000_000, "cpu": 7_000_000}  # to learn translation from: 10,000 updates; about half an hour
+_UPDATE_TOKENS = {"cuda": 36_000, "cpu": 3_000}
+_LEAST_UPDATES = 500
+_PIECES_PER_WORD = 1.2  # with 16,000 merges, on Europarl
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class TextSize:
 
     @classmethod
     def of(cls, corpus: Corpus) -> TextSize:
-        """Count lines, and what stands between spaces."""
+        """Count lines, and words between spaces."""
         pairs = words = 0
         for block in corpus.blocks():
             pairs += len(block.source)
@@ -63,9 +63,9 @@ class TextSize:
 
 
 def own_recipe(files: Sequence[str], settings: Sequence[str]) -> Recipe:
-    """A recipe for the text of one file or two, with ``settings`` such as training.updates=500 put over our choices.
+    """Choose a recipe for the text of one file or two, with ``settings`` such as training.updates=500 put over it.
 
-    Says what was chosen.
+    Says what was chosen, once if several processes train together.
     """
     if not 1 <= len(files) <= 2:
         raise WeftError("give a recipe, or text as one file or as two, source and target (docs/training.md)")
@@ -76,16 +76,16 @@ def own_recipe(files: Sequence[str], settings: Sequence[str]) -> Recipe:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     run = f"runs/{Path(files[0]).name.split('.')[0]}"
     recipe = overridden(recipe_for_text(files, run, size, gpu=device.type == "cuda"), settings)
-    say(describe(recipe, size, device))
+    if os.environ.get("RANK", "0") == "0":
+        say(describe(recipe, size, device))
     return recipe
 
 
 def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -> Recipe:
-    """All stages for text in one file or in two, with our options beside the paper's method."""
-    preset = "paper" if gpu else "small"
-    tokens = 36_000 if gpu else 3_000
-    most = 360_000_000 if gpu else 7_000_000  # target tokens to learn translation from, in each direction
-    updates = max(500, int(min(_EPOCHS * size.pieces, most) / tokens))
+    """Choose a recipe of all stages for text in one file or in two, with our options besides the paper's method."""
+    device, preset = ("cuda", "paper") if gpu else ("cpu", "small")
+    tokens = _UPDATE_TOKENS[device]
+    updates = max(_LEAST_UPDATES, int(min(_EPOCHS * size.pieces, _MOST_TOKENS[device]) / tokens))
     dropout = 0.1 if size.pairs >= 500_000 or not gpu else 0.2 if size.pairs >= 50_000 else 0.3
     model = PRESETS[preset]
 
@@ -134,62 +134,14 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
     )
 
 
-def minutes(recipe: Recipe, size: TextSize, device: torch.device) -> dict[str, float]:
-    """About how long each stage takes on a device, from the arithmetic it needs and the speed of matrix products."""
-    model, width = recipe.model, recipe.model.width
-    encoder = model.encoder_layers * (4 * width**2 + 2 * width * model.feed_forward)
-    decoder = model.decoder_layers * (8 * width**2 + 2 * width * model.feed_forward)
-    output = (recipe.prepare.merges + 258) * width
-    frozen = 2 * 2 * (encoder + decoder)  # operations for a token, in both directions
-    student = 2 * 2 * recipe.scorer.layers * (4 * width**2 + 2 * width * model.feed_forward)
-    fast = recipe.scorer.fast
-    second = 2 * 2 * fast.layers * (4 * fast.width**2 + 2 * fast.width * fast.feed_forward)
-    learning = 3 * student + (student + 3 * second if fast.layers else 0)  # backward is twice forward
-    guiding = min(recipe.guided.pairs or size.pairs, size.pairs) * size.pieces / max(1, size.pairs)
-    reading = min(recipe.scorer.lexicon, size.pairs) * size.pieces / max(1, size.pairs)
-    operations = {
-        "translate": 2 * 6 * (encoder + decoder + output) * _tokens(recipe.training),
-        "align": (frozen + 2 * 4 * output) * _tokens(recipe.alignment.training),
-        "links": (frozen + 2 * 4 * output * recipe.bidirectional.steps) * guiding,
-        "guide": frozen * _tokens(recipe.guided.training),
-        "distil": (frozen + learning) * _tokens(recipe.scorer.training) + frozen * reading,
-    }
-    speed = _matrix_speed(device)
-    shares = _SHARE_OF_SPEED[device.type]
-    return {stage: count / (speed * shares[stage]) / 60 for stage, count in operations.items()}
-
-
 def describe(recipe: Recipe, size: TextSize, device: torch.device) -> str:
-    """What was chosen, and how long it will take."""
-    estimate = minutes(recipe, size, device)
-    stages = ", ".join(f"{stage} {_time(needed)}" for stage, needed in estimate.items())
+    """Say what was chosen, and how long it will take."""
+    estimate = training_minutes(recipe, size.pairs, size.pieces, device)
+    kinds = ", ".join(f"{kind} {shown_time(needed)}" for kind, needed in estimate.items())
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else f"{torch.get_num_threads()} CPU threads"
     return (
         f"{size.pairs:,} sentence pairs, {size.words:,} target words: preset {recipe.preset}, dropout "
         f"{recipe.model.dropout}, {recipe.prepare.merges:,} merges, {recipe.training.updates:,} updates\n"
-        f"about {_time(sum(estimate.values()))} on {where} ({stages}); the same command goes on after a kill\n"
-        f"the aligner will be in {Path(recipe.run) / 'aligner'}"
+        f"about {shown_time(sum(estimate.values()))} on {where} ({kinds}); the same command goes on after a kill\n"
+        f"the aligner will be in {Path(recipe.run) / ALIGNER}"
     )
-
-
-def _tokens(training: TrainingConfig) -> float:
-    return training.updates * training.target_tokens
-
-
-def _time(needed: float) -> str:
-    return f"{needed / 60:.1f} h" if needed >= 100 else f"{max(1, round(needed))} min"
-
-
-def _matrix_speed(device: torch.device) -> float:
-    """Operations a second of a large matrix product, in the precision that training uses."""
-    side, precision = (8_192, torch.bfloat16) if device.type == "cuda" else (1_024, torch.float32)
-    matrix = torch.ones(side, side, dtype=precision, device=device)
-    best = float("inf")
-    for _ in range(5):
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-        began = time.perf_counter()
-        product = matrix @ matrix
-        product[0, 0].item()  # waits until it is there
-        best = min(best, time.perf_counter() - began)
-    return 2 * side**3 / best

@@ -7,7 +7,6 @@ state of the optimisers, the number of updates, and the settings under which the
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,36 +16,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from weft.config_io import to_dict
 from weft.errors import WeftError
-
-_NOT_BINDING = {"checkpoint_every", "log_every", "compile", "precision"}  # may change when a run is taken up again
-
-
-def binding_settings(**configs: Any) -> dict[str, Any]:
-    """All settings of some configs that have to stay the same for a run to be taken up again, by their full names."""
-    flat: dict[str, Any] = {}
-    for table, config in configs.items():
-        for name, value in (config if isinstance(config, dict) else to_dict(config)).items():
-            if isinstance(value, dict):
-                flat |= binding_settings(**{f"{table}.{name}": value})
-            elif name not in _NOT_BINDING:
-                flat[f"{table}.{name}"] = value
-    return flat
-
-
-def compare_settings(path: Path, recorded: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Raise an error if what ``path`` holds was made with other settings."""
-    for name, value in settings.items():
-        if recorded.get(name) != value:
-            raise WeftError(
-                f"{path}: made with {name} = {recorded.get(name)!r}, but now it is {value!r}; "
-                "go back to the old setting, choose another run folder, or start again with --force"
-            )
+from weft.storage import atomic_file
+from weft.train.stages import compare_settings
 
 
 def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """All tensors to save, by name; they share memory with the originals."""
+    """Return all tensors to save, by name; they share memory with the originals."""
     tensors = {f"model.{name}": value for name, value in module.state_dict().items()}
     for number, optimiser in enumerate(optimisers):
         for index, state in optimiser.state_dict()["state"].items():
@@ -54,17 +30,13 @@ def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]
     return tensors
 
 
-def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write a safetensors file that either is complete or isn't there."""
-    partial = path.with_suffix(".partial")
     try:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
-        raise WeftError(f"{path}: cannot be written: {error}; earlier checkpoints are untouched") from None
+        with atomic_file(path) as partial:
+            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+    except SafetensorError as error:
+        raise WeftError(f"{path}: cannot be written: {error}; what was there before is untouched") from None
 
 
 class Checkpoints:
@@ -78,7 +50,6 @@ class Checkpoints:
 
     def save(self, update: int, seconds: float, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> None:
         """Write a checkpoint and remove those that are no longer needed."""
-        self.folder.mkdir(parents=True, exist_ok=True)
         metadata = {"update": str(update), "seconds": repr(seconds), "settings": json.dumps(self.settings)}
         path = self.folder / f"checkpoint-{update:08}.safetensors"
         write_file(path, state_tensors(module, optimisers), metadata)
@@ -88,7 +59,7 @@ class Checkpoints:
     def resume(
         self, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer], device: torch.device
     ) -> tuple[int, float]:
-        """Load the newest checkpoint; the number of updates made so far and the seconds they took."""
+        """Load the newest checkpoint. Returns the number of updates made so far and the seconds they took."""
         paths = self.paths()
         if not paths:
             return 0, 0.0
@@ -107,7 +78,7 @@ class Checkpoints:
         return int(metadata["update"]), float(metadata["seconds"])
 
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
-        """The mean of the model's weights over all checkpoints that are kept."""
+        """Return the mean of the model's weights over all checkpoints that are kept."""
         paths = self.paths()
         total: dict[str, Tensor] = {}
         for path in paths:
@@ -118,22 +89,19 @@ class Checkpoints:
         return {name: (value / len(paths)).float() for name, value in total.items()}
 
 
-def save_weights(path: Path, module: nn.Module, settings: dict[str, Any]) -> None:
-    """The weights of a finished stage, with the settings that led to them."""
-    write_file(path, dict(module.state_dict()), {"settings": json.dumps(settings)})
+def save_weights(path: Path, module: nn.Module) -> None:
+    """Write the weights of a finished stage."""
+    write_file(path, dict(module.state_dict()))
 
 
-def load_weights(path: Path, module: nn.Module, settings: dict[str, Any]) -> bool:
-    """Load what ``save_weights`` wrote; false if there is nothing yet."""
-    if not path.exists():
-        return False
+def load_weights(path: Path, module: nn.Module) -> None:
+    """Load what ``save_weights`` wrote."""
     with open_checkpoint(path, torch.device("cpu")) as file:
-        compare_settings(path, json.loads(file.metadata()["settings"]), settings)
         module.load_state_dict({name: file.get_tensor(name) for name in file.offset_keys()})
-    return True
 
 
 def open_checkpoint(path: Path, device: torch.device) -> Any:
+    """Open a safetensors file. Raises WeftError if it is damaged."""
     try:
         return safe_open(path, framework="pt", device=str(device))
     except (OSError, SafetensorError) as error:

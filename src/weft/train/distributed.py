@@ -1,4 +1,4 @@
-"""Which process this is, which device it has, and how processes talk. Without torchrun there is just one."""
+"""Which process this is, which device it has, and how processes communicate. Without torchrun there is just one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
@@ -14,6 +15,9 @@ import torch.distributed as dist
 from torch import Tensor
 
 import weft
+from weft.errors import WeftError
+
+_PATIENCE = timedelta(days=1)  # others wait while the first process prepares text or writes a model
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Process:
             torch._foreach_copy_(tensors, [part.view_as(tensor) for part, tensor in zip(parts, tensors, strict=True)])
 
     def agree(self, values: list[float]) -> list[float]:
-        """The first process's values, for all."""
+        """Return the first process's values, in all processes."""
         if self.world == 1:
             return values
         shared = torch.tensor(values, dtype=torch.float64, device=self.device)
@@ -46,7 +50,7 @@ class Process:
         return shared.tolist()
 
     def highest(self, number: int) -> int:
-        """The highest of all processes' numbers."""
+        """Return the highest of all processes' numbers."""
         if self.world == 1:
             return number
         shared = torch.tensor(number, device=self.device)
@@ -61,7 +65,10 @@ class Process:
 
 @contextmanager
 def join_processes() -> Iterator[Process]:
-    """This process's place among those that torchrun started; a GPU if there is one for it."""
+    """Join the processes that torchrun started. Yields this process's place, with a GPU if there is one for it.
+
+    Raises WeftError if the GPU has too little memory for what is done inside.
+    """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     rank = int(os.environ.get("RANK", "0"))
     local = int(os.environ.get("LOCAL_RANK", "0"))
@@ -70,18 +77,22 @@ def join_processes() -> Iterator[Process]:
     if cuda:
         torch.cuda.set_device(device)
         torch.set_float32_matmul_precision("high")
-    if world == 1:
-        yield Process(0, 1, device)
-        return
-    dist.init_process_group("nccl" if cuda else "gloo")
     try:
+        if world > 1:
+            dist.init_process_group("nccl" if cuda else "gloo", timeout=_PATIENCE)
         yield Process(rank, world, device)
+    except torch.OutOfMemoryError:
+        raise WeftError(
+            f"{torch.cuda.get_device_name(device)} has too little memory; lower target_tokens of the stage (for "
+            "translation models training.target_tokens), or choose a smaller preset"
+        ) from None
     finally:
-        dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    """Versions and hardware, for reports."""
+    """Return versions and hardware, for reports."""
     return {
         "weft": weft.__version__,
         "python": platform.python_version(),

@@ -1,7 +1,7 @@
 """One training loop for all stages.
 
-A ``Task`` says what is trained and what is minimised; a ``Trainer`` makes its updates; ``train`` runs one trainer or
-several side by side, each on its own stream of the GPU, and looks after checkpoints, metrics and signals.
+A ``Trainer`` makes the updates of a ``Task``; ``train`` runs one trainer or several side by side, each on its own
+stream of the GPU, and takes care of checkpoints, metrics and signals; ``train_stage`` trains a task once.
 
 An update has two halves. ``_gradients`` runs the task on this process's rows; after gradients were summed over all
 processes, ``_apply`` clips and steps. On a GPU both halves are recorded as CUDA graphs after a few updates, so the
@@ -10,70 +10,44 @@ hundreds of small kernels of an update cost two launches.
 
 from __future__ import annotations
 
-import signal
+import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from weft.config import TrainingConfig
 from weft.corpus.packing import RowOrder
+from weft.errors import WeftError
 from weft.model.dropout import DropoutKeys
 from weft.progress import Progress
-from weft.train.checkpoint import Checkpoints
+from weft.train.checkpoint import Checkpoints, load_weights, save_weights
 from weft.train.distributed import Process
 from weft.train.optimisers import make_optimisers
 from weft.train.runlog import RunLog
+from weft.train.signals import stop_signals
+from weft.train.stages import WEIGHTS, finish, is_finished
+from weft.train.task import Task
 
 _EAGER_UPDATES = 3  # before a graph is recorded: compilation and lazy initialisation must be over
-
-
-class Task(Protocol):
-    """What a stage feeds and minimises."""
-
-    @property
-    def figures(self) -> tuple[str, ...]:
-        """Names of the sums that ``sums`` returns after loss and tokens."""
-        ...
-
-    @property
-    def module(self) -> nn.Module:
-        """Its trainable parameters are updated and saved."""
-        ...
-
-    def begin(self, fraction: float) -> None:
-        """Called before each update with the share of the training that is done."""
-        ...
-
-    def sums(self, rows: Tensor) -> Tensor:
-        """For rows of the corpus (rows,): the loss, the number of predicted tokens, and figures. (2 + figures,)"""
-        ...
-
-    def watch(self, report: dict[str, float], fraction: float) -> None:
-        """Called with every report; may raise an exception to end a training that has gone wrong."""
-        ...
+_SMALLEST_NORM = 1e-6  # added to norms of gradients before they are divided by
 
 
 class Trainer:
     """Makes the updates of one task."""
 
-    def __init__(
-        self,
-        task: Task,
-        config: TrainingConfig,
-        order: RowOrder,
-        process: Process,
-        folder: Path,
-        settings: dict[str, Any],
-    ) -> None:
-        self.task, self.config, self.order, self.process = task, config, order, process
+    def __init__(self, task: Task, process: Process, folder: Path, settings: dict[str, Any]) -> None:
+        task.prepare()
+        config, rows = task.training, task.text.rows
+        self.task, self.config, self.process = task, config, process
+        self.order = order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
         self.optimisers = make_optimisers(task.module, config)
         self.checkpoints = Checkpoints(folder, settings, keep=config.average)
         self.update, self.seconds = self.checkpoints.resume(task.module, self.optimisers, process.device)
+        self.saved = self.update  # updates that are in a checkpoint
         self.log = RunLog(folder, self.update) if process.first else None
 
         device = process.device
@@ -127,8 +101,10 @@ class Trainer:
         for parameter in self._parameters:
             parameter.grad = None
         sums = self.task.sums(self._rows)
-        sums[0].backward()
-        self._sums.copy_(sums.detach())
+        sums.loss.backward()
+        # Everything is summed over updates and processes and then divided by all tokens, so means become sums here.
+        found = [sums.loss, sums.tokens.float(), *(figure * sums.tokens for figure in sums.figures)]
+        self._sums.copy_(torch.stack(found).detach())
 
     def _share(self) -> None:
         """Sum gradients and sums over all processes."""
@@ -139,7 +115,7 @@ class Trainer:
         """Clip the mean gradient over all tokens and make a step."""
         gradients = self._gradient_list()
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))) / self._sums[1]
-        torch._foreach_mul_(gradients, (self.config.clip / (norm + 1e-6)).clamp(max=1) / self._sums[1])
+        torch._foreach_mul_(gradients, (self.config.clip / (norm + _SMALLEST_NORM)).clamp(max=1) / self._sums[1])
         self._totals += torch.cat([self._sums, norm[None]])
         for optimiser in self.optimisers:
             optimiser.step()
@@ -155,9 +131,10 @@ class Trainer:
         return graph
 
     def report(self, seconds: float) -> dict[str, float]:
-        """Mean figures since the last report; waits for the device."""
+        """Return mean figures since the last report; waits for the device."""
+        totals = self._finite_totals()
+        loss, tokens, *figures, norm = totals
         with torch.cuda.stream(self._stream) if self._stream else nullcontext():
-            loss, tokens, *figures, norm = self._totals.tolist()
             self._totals.zero_()
         updates, self._updates_in_totals = self._updates_in_totals, 0
         return {
@@ -171,6 +148,18 @@ class Trainer:
             "seconds": self.seconds,
         }
 
+    def _finite_totals(self) -> list[float]:
+        """Wait for the device. Returns the totals; raises WeftError if one of them is not a finite number."""
+        with torch.cuda.stream(self._stream) if self._stream else nullcontext():
+            totals = self._totals.tolist()
+        if not all(map(math.isfinite, totals)):
+            kept = f"the checkpoint of update {self.saved:,} is kept" if self.saved else "nothing was saved"
+            raise WeftError(
+                f"{self.checkpoints.folder}: the loss or its gradient is no longer a finite number by update "
+                f"{self.update:,}; {kept}; start again with a lower learning_rate or a longer warm_up"
+            )
+        return totals
+
     def set_clock(self, seconds: float) -> None:
         """Take over the time that training has taken so far, the same in all processes."""
         self.seconds = seconds
@@ -183,10 +172,11 @@ class Trainer:
             self._stream.synchronize()
 
     def save(self) -> None:
-        """Write a checkpoint."""
-        self.wait()
+        """Write a checkpoint, unless training has gone wrong since the one before."""
+        self._finite_totals()
         if self.process.first:
             self.checkpoints.save(self.update, self.seconds, self.task.module, self.optimisers)
+        self.saved = self.update
         self.process.wait()
 
 
@@ -203,7 +193,11 @@ def train(name: str, trainers: Sequence[Trainer], process: Process, progress: Pr
         progress.phase(name, config.updates, "updates", done=shown)
     base = {id(trainer): trainer.seconds for trainer in running}
     begin = last = time.perf_counter()
-    with _stop_signals() as stop:
+
+    def new() -> bool:
+        return any(trainer.update > trainer.saved for trainer in trainers)
+
+    with stop_signals(new) as stop:
         while running:
             for trainer in running:
                 trainer.step()
@@ -229,14 +223,14 @@ def train(name: str, trainers: Sequence[Trainer], process: Process, progress: Pr
 
 
 def _reached(running: Sequence[Trainer]) -> int:
-    """Where the last of the trainers is, in updates or, where time is the measure, in seconds."""
+    """Return how far the last of the trainers is, in updates or, if time is the measure, in seconds."""
     return min(round(trainer.seconds) if trainer.config.minutes else trainer.update for trainer in running)
 
 
 def _report(
     running: Sequence[Trainer], process: Process, begin: float, last: float, base: dict[int, float]
 ) -> list[dict[str, float]]:
-    """Write the metrics of all trainers."""
+    """Write the metrics of all trainers. Returns them."""
     for trainer in running:
         trainer.wait()
     now, previous = process.agree([time.perf_counter() - begin, last - begin])
@@ -250,25 +244,29 @@ def _report(
     return reports
 
 
-@contextmanager
-def _stop_signals() -> Iterator[Callable[[], int]]:
-    """SIGTERM and Ctrl-C ask for a checkpoint and an end; yields a function that tells which of them came, or 0."""
-    received: list[int] = []
-    previous = {
-        number: signal.signal(number, lambda number, _: received.append(number))
-        for number in (signal.SIGTERM, signal.SIGINT)
-    }
-    try:
-        yield lambda: received[0] if received else 0
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
 def learning_rate(fraction: float, update: int, warm_up: int) -> float:
-    """The share of the peak rate: up over ``warm_up`` updates, and straight down to zero at the end of training.
+    """Return the share of the peak rate: up over ``warm_up`` updates, and straight down to zero at the end of training.
 
     ``fraction`` is how much of the training is done. The first update, number 0, already moves.
     """
     rising = (update + 1) / warm_up if warm_up else 1.0
     return max(0.0, min(rising, 1.0, 1 - fraction))
+
+
+def train_stage(name: str, task: Task, folder: Path, settings: dict[str, Any], process: Process) -> None:
+    """Train the module of a task, or load its weights if that was done. Leaves it on the device in eval mode."""
+    if is_finished(folder, settings):
+        load_weights(folder / WEIGHTS, task.module)
+    else:
+        trainer = Trainer(task, process, folder, settings)
+        with Progress(visible=process.first) as progress:
+            if process.first:
+                size = sum(parameter.numel() for parameter in task.module.parameters())
+                going_on = f"; going on from update {trainer.update:,}" if trainer.update else ""
+                progress.say(f"{name}: {size:,} parameters{going_on}")
+            train(name, [trainer], process, progress)
+        if process.first:
+            save_weights(folder / WEIGHTS, task.module)
+            finish(folder, settings, trainer.seconds, updates=trainer.update)
+        process.wait()
+    task.module.to(process.device).eval()

@@ -1,13 +1,12 @@
-"""The paper's experiments for one language pair: its systems trained by recipes, and its sweeps over their settings.
+"""The paper's experiments for one language pair: its systems trained by recipes, and sweeps over their settings.
 
-Everything is kept in the folders of the runs, and what is there is not done again: systems by ``run_recipe``, sweeps in
-a file beside the report of the run that they are of.
+Everything is kept in the folders of the runs, and nothing is done twice: systems by ``run_recipe``, sweeps in a file
+beside the report of their run.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,9 +20,11 @@ from weft.config_io import from_dict, read_toml, to_dict
 from weft.errors import WeftError
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
-from weft.recipe import Recipe, Stage, find_recipe, load_recipe
-from weft.train.report import BOTH_WAYS, Gold, read_report, score_system
+from weft.recipe import CardConfig, Recipe, Stage, find_recipe, load_recipe
+from weft.storage import write_json
+from weft.train.report import BOTH_WAYS, Gold, read_report, read_results, score_system
 from weft.train.run import run_recipe
+from weft.train.stages import MODEL
 
 MOST_STEPS = 10
 WEIGHTS_IN_ONE_DIRECTION = (0.0, 1.0)  # λ of the contiguity loss
@@ -67,7 +68,7 @@ class PairConfig:
     """Put over both recipes, such as gold.source=dev.src."""
     others: tuple[OtherAligner, ...] = ()
     remarks: str = ""
-    """What was found where the paper's order does not hold."""
+    """What was found if the paper's order does not hold."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,12 @@ class ExperimentsConfig:
 
 
 def load_experiments(path: Path, settings: Sequence[str]) -> ExperimentsConfig:
+    """Read a TOML file of experiments."""
     return from_dict(ExperimentsConfig, read_toml(path, settings), str(path))
 
 
 def recipes(pair: PairConfig) -> dict[str, Recipe]:
-    """Every system of the paper's tables; they share the translation models and the text of the pair's recipe."""
+    """Return the recipe of every system of the paper's tables; they share translation models and text."""
     base = load_recipe(find_recipe(pair.recipe), pair.settings)
     found = {}
     for name, changes in _SYSTEMS.items():
@@ -104,7 +106,7 @@ class PairResults:
     config: PairConfig
     gold: Gold
     reports: dict[str, dict[str, Any]]
-    """What the run of each system has reported; ``best`` is among them where it is finished."""
+    """The report of each system's run, and of ``best`` if that is finished."""
     sweeps: dict[str, Figures]
 
 
@@ -122,7 +124,7 @@ def run_pair(pair: PairConfig) -> PairResults:
 
 
 def _report(recipe: Recipe) -> dict[str, Any]:
-    """Of a run, which is made if there is none with this recipe."""
+    """Return the report of a run, which is made if there is none with this recipe."""
     known = read_report(Path(recipe.run))
     if known is None or not _made_by(recipe, known, recipe.stages):
         run_recipe(recipe)
@@ -133,26 +135,29 @@ def _report(recipe: Recipe) -> dict[str, Any]:
 
 
 def _made_by(recipe: Recipe, known: dict[str, Any], stages: tuple[Stage, ...]) -> bool:
-    """Whether a stored result is that of some stages of a recipe.
+    """Tell whether a stored result is that of some stages of a recipe.
 
-    Settings of other stages do not count, and those that are newer than the result had their defaults then.
+    Settings of other stages do not count, and settings newer than the result had their defaults then.
     """
 
     def counting(one: Recipe) -> Recipe:
         others = {table for stage, table in _TABLES.items() if stage not in stages}
-        return dataclasses.replace(one, stages=stages, **{table: type(getattr(one, table))() for table in others})
+        changed = {table: type(getattr(one, table))() for table in others}
+        return dataclasses.replace(one, stages=stages, card=CardConfig(), **changed)
 
-    return counting(from_dict(Recipe, known["recipe"], "stored recipe")) == counting(recipe)
+    stored = dict(known["recipe"])
+    stored["scorer"] = {name: value for name, value in stored["scorer"].items() if name != "teachers"}  # of old reports
+    return counting(from_dict(Recipe, stored, "stored recipe")) == counting(recipe)
 
 
 def sweep(recipe: Recipe, gold: Gold) -> Figures:
-    """The error rate of a recipe's system over steps, λ and kernels."""
+    """Measure the error rate of a recipe's system over steps, λ and kernels."""
     run = Path(recipe.run)
     path = run / "sweep.json"
-    stages: tuple[Stage, ...] = ("translate", "align")
-    if path.exists() and _made_by(recipe, known := json.loads(path.read_text(encoding="utf-8")), stages):
+    known = read_results(path, ("recipe", "figures"))
+    if known is not None and _made_by(recipe, known, ("translate", "align")):
         return known["figures"]
-    system = AlignmentSystem.load(run / "model", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    system = AlignmentSystem.load(run / MODEL, torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     settings = list(_settings(system))
     figures: Figures = []
     with Progress() as progress:
@@ -166,14 +171,12 @@ def sweep(recipe: Recipe, gold: Gold) -> Figures:
             chosen = {"steps": optimisation.steps, "contiguity": optimisation.contiguity, "kernel": kernel}
             figures += [chosen | line.figures() for line in lines]
             progress.advance(1)
-    rows = ",\n".join(map(json.dumps, figures))
-    head = json.dumps({"recipe": to_dict(recipe)})[:-1]
-    path.write_text(f'{head}, "figures": [\n{rows}\n]}}\n', encoding="utf-8")
+    write_json(path, {"recipe": to_dict(recipe), "figures": figures}, indent=None)
     return figures
 
 
 def _settings(system: AlignmentSystem) -> Iterator[tuple[bool, int, OptimisationConfig]]:
-    """Whether both directions are optimised at once, with which kernel, and how."""
+    """Yield whether both directions are optimised at once, with which kernel, and how."""
     one, both, kernel = system.optimisation, system.bidirectional, system.alignment.kernel
     for steps in range(MOST_STEPS + 1):
         for weight in WEIGHTS_IN_ONE_DIRECTION:

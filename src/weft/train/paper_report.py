@@ -17,6 +17,7 @@ from weft.links import read_links
 from weft.progress import say
 from weft.recipe import find_recipe
 from weft.scoring import Score, compare, score
+from weft.storage import write_text
 from weft.train.paper_experiments import (
     BEST,
     KERNELS,
@@ -30,8 +31,9 @@ from weft.train.paper_experiments import (
     load_experiments,
     run_pair,
 )
-from weft.train.report import RESAMPLES, SEED
+from weft.train.report import ALIGNER, FAST_ALIGNER, PLAIN_ATTENTION, RESAMPLES, SEED
 from weft.train.runlog import draw_curves
+from weft.train.stages import KINDS
 
 _MERGED_OF_OTHERS: tuple[Symmetrisation, ...] = (
     "grow-diag",
@@ -40,11 +42,10 @@ _MERGED_OF_OTHERS: tuple[Symmetrisation, ...] = (
     "lilt-grow-diag",
     "lilt-grow-diag-final",
 )
-_STAGES = ("translate", "align", "links", "guide", "distil")
 
 
 def run_experiments(path: Path, settings: Sequence[str]) -> None:
-    """Run all of them, write the report, say where it is."""
+    """Run all experiments of a file and write the report."""
     config = load_experiments(path, settings)
     figures = read_toml(find_recipe(config.figures))
     output = Path(config.output)
@@ -55,7 +56,7 @@ def run_experiments(path: Path, settings: Sequence[str]) -> None:
         picture = output / f"{pair.name}-steps.png"
         draw_curves(_step_curves(results), picture, "steps of gradient descent", "AER")
         parts.append(pair_report(results, figures, picture.name))
-    (output / "README.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    write_text(output / "README.md", "\n\n".join(parts) + "\n")
     say(f"{output / 'README.md'}: the report")
 
 
@@ -68,7 +69,7 @@ grow-diag-final-and. Intervals are 95 % of a bootstrap over sentences."""
 
 
 def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> str:
-    """All sections for one language pair."""
+    """Return all sections for one language pair."""
     name, known = results.config.name, figures.get(results.config.name, {})
     systems = _systems(results)
     parts = [
@@ -88,45 +89,60 @@ def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> 
 
 # What is known of each system: the scores of its directions and of both merged.
 Systems = dict[str, list[Score | None]]
+_OPTIMISED, _GUIDED, _ZENKEL = "attention optimisation, bidirectional", "guided", "Zenkel et al. (2019)"
+_OURS_GUIDED, _OURS_SMALL = "ours: guided, mean of both", "ours: small aligner, eight bits"
+_PAPERS_NAME = {_OPTIMISED: "attention-optimisation", _GUIDED: "guided", _ZENKEL: "zenkel-2019"}
+
+
+class _Scores:
+    """The scores that a run has reported. Raises WeftError if one is missing."""
+
+    def __init__(self, report: dict[str, Any]) -> None:
+        self._run = report["recipe"]["run"]
+        self._scores = {
+            (line["system"], line["merge"]): Score(np.array(line["counts"], np.int64)) for line in report["lines"]
+        }
+        self.systems = [system for system, _ in self._scores]
+
+    def __getitem__(self, key: tuple[str, Merge]) -> Score:
+        if key not in self._scores:
+            system, merge = key
+            raise WeftError(f"{self._run}: its report has no score of '{system}' by '{merge}'; run its recipe again")
+        return self._scores[key]
+
+    def row(self, system: str, merge: Merge = "lilt-grow-diag") -> list[Score | None]:
+        return [self[system, direction] for direction in ("forward", "backward", merge)]
 
 
 def _systems(results: PairResults) -> Systems:
-    """The rows of the paper's largest table, ours and those of other aligners."""
-    reports = {name: _scores(report["lines"]) for name, report in results.reports.items()}
+    """Return the rows of the paper's largest table, ours and those of other aligners."""
+    reports = {name: _Scores(report) for name, report in results.reports.items()}
     paper, zenkel = reports[PAPER], reports[ZENKEL]
-    layer = next(system for system, merge in paper if system.startswith("attention"))
-
-    def row(scores: dict[tuple[str, Merge], Score], system: str, merge: Merge = "lilt-grow-diag") -> list[Score | None]:
-        return [scores.get((system, way)) for way in ("forward", "backward", merge)]
-
-    bidirectional = paper["bidirectional", "best-cells"]
+    layer = next(system for system in paper.systems if system.startswith(PLAIN_ATTENTION))
     systems: Systems = {
-        f"plain {layer}": row(paper, layer),
-        "forward pass": row(paper, "forward-pass"),
-        "attention optimisation, merged by grow-diag": row(paper, "optimised"),
-        "attention optimisation, bidirectional": [*row(paper, "optimised")[:2], bidirectional],
-        "guided": row(paper, "guided"),
+        f"plain {layer}": paper.row(layer),
+        "forward pass": paper.row("forward-pass"),
+        "attention optimisation, merged by grow-diag": paper.row("optimised"),
+        _OPTIMISED: [*paper.row("optimised")[:2], paper["bidirectional", "best-cells"]],
+        _GUIDED: paper.row("guided"),
         "guided, merged by Moses' grow-diag": [None, None, paper["guided", "grow-diag"]],
         "guided, mean of both": [None, None, paper["guided", "mean"]],
-        "Zenkel et al. (2019)": row(zenkel, "optimised"),
+        _ZENKEL: zenkel.row("optimised"),
     }
     if BEST in reports:
         best = reports[BEST]
-        systems["ours: bidirectional"] = [None, None, best.get(("bidirectional", "best-cells"))]
-        systems["ours: guided, mean of both"] = row(best, "guided", "mean")
-        systems["ours: small aligner, eight bits"] = [None, None, best.get(("small aligner", "mean"))]
-        systems["ours: small aligner, fast"] = [None, None, best.get(("small aligner, fast", "mean"))]
+        systems["ours: bidirectional"] = [None, None, best["bidirectional", "best-cells"]]
+        systems[_OURS_GUIDED] = best.row("guided", "mean")
+        systems[_OURS_SMALL] = [None, None, best[ALIGNER, "mean"]]
+        if results.reports[BEST]["recipe"]["scorer"]["fast"]["layers"]:
+            systems["ours: small aligner, fast"] = [None, None, best[FAST_ALIGNER, "mean"]]
     for other in results.config.others:
         systems[other.name] = list(_other_scores(other, results))
     return systems
 
 
-def _scores(lines: Iterable[dict[str, Any]]) -> dict[tuple[str, Merge], Score]:
-    return {(line["system"], line["merge"]): Score(np.array(line["counts"], np.int64)) for line in lines}
-
-
 def _other_scores(other: OtherAligner, results: PairResults) -> list[Score]:
-    """Both directions, and their best symmetrisation."""
+    """Score both directions and their best symmetrisation."""
     ways = [[line.sure for line in read_links(name)] for name in (other.forward, other.backward)]
     for name, links in zip((other.forward, other.backward), ways, strict=True):
         if len(links) != len(results.gold.links):
@@ -140,19 +156,10 @@ def _other_scores(other: OtherAligner, results: PairResults) -> list[Score]:
     return [*(score(links, results.gold.links) for links in ways), min(merged, key=lambda one: one.aer)]
 
 
-_PAPERS_NAME = {
-    "attention optimisation, bidirectional": "attention-optimisation",
-    "guided": "guided",
-    "Zenkel et al. (2019)": "zenkel-2019",
-}
-
-
 def _all_systems(results: PairResults, systems: Systems, papers: dict[str, dict[str, list[str]]]) -> str:
     names = _PAPERS_NAME | {other.name: other.paper for other in results.config.others}
     rows = []
     for name, scores in systems.items():
-        if not any(scores):
-            continue
         known = papers.get(names.get(name, ""), {}).get(results.config.name, ["", "", ""])
         cells = [_beside(_shown(one), paper) for one, paper in zip(scores, known, strict=True)]
         merged = scores[-1]
@@ -162,7 +169,7 @@ def _all_systems(results: PairResults, systems: Systems, papers: dict[str, dict[
 
 
 def _beside(ours: str, paper: object) -> str:
-    """Our figure and, where there is one, the paper's."""
+    """Return our figure and, if there is one, the paper's."""
     return f"{ours} [{paper}]" if paper else ours
 
 
@@ -173,14 +180,14 @@ def _shown(one: Score | None) -> str:
 def _swept(
     results: PairResults, run: str, ways: str, steps: int, contiguity: float, kernel: int | None = None
 ) -> dict[str, float]:
-    """AER of one setting of a sweep, by the way to merge; ``ways`` is "one" or "both", ``kernel`` that of training."""
+    """Return the AER of one setting of a sweep by merge; ``ways`` is "one" or "both", ``kernel`` that of training."""
     kernel = kernel or results.reports[run]["recipe"]["alignment"]["kernel"]
     wanted = {"system": ways, "steps": steps, "contiguity": contiguity, "kernel": kernel}
     return {line["merge"]: line["aer"] for line in results.sweeps[run] if wanted.items() <= line.items()}
 
 
 def _single_steps(results: PairResults) -> int:
-    """Steps of gradient descent in one direction, as the recipe has them."""
+    """Return the steps of gradient descent in one direction that the recipe has."""
     return results.reports[PAPER]["recipe"]["optimisation"]["steps"]
 
 
@@ -239,7 +246,7 @@ def _merging(results: PairResults, known: dict[str, Any]) -> str:
 
 
 def _step_curves(results: PairResults) -> dict[str, dict[float, float]]:
-    """One direction: the mean of both."""
+    """Return the AER over steps; in one direction the mean of both."""
     curves: dict[str, dict[float, float]] = {}
     for weight in WEIGHTS_IN_ONE_DIRECTION:
         found = [_swept(results, PAPER, "one", n, weight) for n in range(MOST_STEPS + 1)]
@@ -259,21 +266,24 @@ def _steps(results: PairResults, known: dict[str, Any]) -> str:
 
 
 def _claims(results: PairResults) -> str:
-    """What the paper's tables say about the order of systems, and whether it holds here."""
-    scores = _scores(results.reports[PAPER]["lines"])
-    aer = {key: 100 * one.aer for key, one in scores.items()}
-    before, after = ([aer[system, way] for way in ("forward", "backward")] for system in ("forward-pass", "optimised"))
+    """Compare the order of systems in the paper's tables with ours."""
+    scores = _Scores(results.reports[PAPER])
+
+    def aer(system: str, merge: Merge) -> float:
+        return 100 * scores[system, merge].aer
+
+    before, after = ([aer(system, "forward"), aer(system, "backward")] for system in ("forward-pass", "optimised"))
     plain = _swept(results, ZENKEL, "one", _single_steps(results), 0.0)
-    merged = aer["optimised", "lilt-grow-diag"]
-    both = aer["bidirectional", "best-cells"]
-    single = min(aer["guided", way] for way in ("forward", "backward"))
+    merged = aer("optimised", "lilt-grow-diag")
+    both = aer("bidirectional", "best-cells")
+    single = min(aer("guided", "forward"), aer("guided", "backward"))
     claims = [
         ("attention optimisation beats the forward pass, forward / backward", before, after),
         ("contiguity loss helps attention optimisation", [plain["forward"], plain["backward"]], after),
         ("bidirectional optimisation beats grow-diag", [merged], [both]),
         ("guided, one direction, beats bidirectional optimisation", [both], [single]),
-        ("guided, merged by Lilt's grow-diag, beats it", [both], [aer["guided", "lilt-grow-diag"]]),
-        ("guided, merged by Moses' grow-diag, beats it", [both], [aer["guided", "grow-diag"]]),
+        ("guided, merged by Lilt's grow-diag, beats it", [both], [aer("guided", "lilt-grow-diag")]),
+        ("guided, merged by Moses' grow-diag, beats it", [both], [aer("guided", "grow-diag")]),
     ]
     rows = []
     for claim, worse, better in claims:
@@ -288,11 +298,11 @@ def _numbers(values: Iterable[float]) -> str:
 
 
 def _comparisons(results: PairResults, systems: Systems) -> str:
-    """Paired bootstrap of our systems against every other aligner."""
+    """Compare our systems with every other aligner by paired bootstrap."""
     rows = []
-    for ours in ("guided", "ours: guided, mean of both", "ours: small aligner, eight bits"):
+    for ours in (_GUIDED, *((_OURS_GUIDED, _OURS_SMALL) if BEST in results.reports else ())):
         for other in results.config.others:
-            first, second = _best(systems[other.name]), _best(systems.get(ours, []))
+            first, second = _best(systems[other.name]), _best(systems[ours])
             if first and second:
                 found = compare(first, second, RESAMPLES, SEED)
                 span = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
@@ -316,24 +326,24 @@ def _best(scores: Iterable[Score | None]) -> Score | None:
 
 
 def _times(results: PairResults) -> str:
-    """What training costs, and the time of other aligners on the same text."""
+    """Return the time of training, and that of other aligners on the same text."""
     rows = []
     for name, report in results.reports.items():
         seconds = report["seconds"]
-        cells = [f"{seconds[stage]:.0f}" if stage in seconds else "" for stage in _STAGES]
+        cells = [f"{seconds[stage]:.0f}" if stage in seconds else "" for stage in KINDS]
         hours = sum(seconds.values()) / 3600
         rows.append([name, *cells, f"{hours:.2f}", report["environment"]["device"]])
     for other in results.config.others:
         if other.program:
             seconds, of_cpu = _program_seconds(other)
             hours = f"{of_cpu / 3600:.2f} of CPU"
-            rows.append([f"{other.name}: {seconds:.0f} s in all", *[""] * len(_STAGES), hours, "CPU"])
+            rows.append([f"{other.name}: {seconds:.0f} s in all", *[""] * len(KINDS), hours, "CPU"])
     note = "The systems of the paper share their translation models."
-    return f"### Seconds of each stage\n\n{note}\n\n" + _table(["run", *_STAGES, "hours", "device"], rows)
+    return f"### Seconds of each stage\n\n{note}\n\n" + _table(["run", *KINDS, "hours", "device"], rows)
 
 
 def _program_seconds(other: OtherAligner) -> tuple[float, float]:
-    """Seconds that a benchmark has measured for another aligner, and those of all processors together."""
+    """Return the seconds that a benchmark has measured for another aligner, and those of all processors together."""
     path = Path(other.forward).with_name("scores.jsonl")
     try:
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())

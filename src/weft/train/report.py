@@ -1,8 +1,7 @@
-"""How good every stage of a system is, against gold links that training has never seen."""
+"""How good every stage of a run is, against gold links that training has never seen; and the card of its aligner."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,27 +10,29 @@ from typing import Any
 
 import torch
 
+import weft
 from weft.align.windowed import WordPair
 from weft.config import Merge, Method
 from weft.config_io import to_dict
-from weft.corpus.packing import PackedRows
 from weft.corpus.prepared import PreparedCorpus
-from weft.errors import WeftError
+from weft.errors import WeftError, remedy_for_bad_lines
 from weft.links import GoldForm, LinkLine, open_gold
 from weft.model.packed_links import best_source_links
-from weft.model.rows import Attend
+from weft.model.rows import Attend, PairRows
 from weft.model.system import AlignmentSystem
 from weft.model.torch_aligner import align
 from weft.recipe import GoldConfig, Recipe
 from weft.scoring import Score, Signature, score
+from weft.storage import read_json, write_json, write_text
 from weft.text.reading import Corpus
 from weft.text.words import split_spaces
 from weft.train.distributed import environment
-from weft.train.runlog import read_metrics
-from weft.train.task import ResidentRows
+from weft.train.stages import Parts
 
 RESAMPLES, SEED = 1_000, 1  # of the intervals in reports
-_SAMPLE_ROWS = 64
+PLAIN_ATTENTION, TEACHERS, SCORER = "attention of layer", "teachers", "scorer"  # names of systems in reports, besides
+ALIGNER, FAST_ALIGNER = "small aligner", "small aligner, fast"  # those of a system's methods
+_REPORT = "report.json"
 BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag", "lilt-grow-diag")
 MERGES: dict[Method, tuple[Merge, ...]] = {
     "forward-pass": BOTH_WAYS,
@@ -56,14 +57,16 @@ class Gold:
 
     @classmethod
     def read(cls, config: GoldConfig) -> Gold:
+        """Read all three files and check that they fit together."""
         file = open_gold(config.links, config.base)
         links = list(file.lines)
         corpus = Corpus(source=(config.source,), target=(config.target,))
-        pairs = [
-            (split_spaces(source), split_spaces(target))
-            for block in corpus.blocks()
-            for source, target in block.pairs()
-        ]
+        with remedy_for_bad_lines("fix the line"):
+            pairs = [
+                (split_spaces(source), split_spaces(target))
+                for block in corpus.blocks()
+                for source, target in block.pairs()
+            ]
         if len(links) != len(pairs):
             raise WeftError(f"{config.links} has {len(links):,} lines but {config.source} has {len(pairs):,}")
         for line, (source, target) in zip(links, pairs, strict=True):
@@ -80,7 +83,7 @@ class ReportLine:
     score: Score
 
     def figures(self) -> dict[str, object]:
-        """In percent."""
+        """Return them in percent."""
         one = self.score
         rounded = {name: round(100 * getattr(one, name), 2) for name in ("aer", "precision", "recall")}
         return {"system": self.system, "merge": self.merge, **rounded, "links": one.links}
@@ -94,51 +97,44 @@ def score_system(
     merges: Sequence[Merge],
     threshold: float = 0.0,
 ) -> list[ReportLine]:
-    """Align the gold sentences with one method and score each way to merge its directions."""
+    """Align the gold sentences with one method and score each way of merging its directions."""
     found = align(system, gold.pairs, attend, merges, threshold)
     return [ReportLine(name, merge, score(links, gold.links)) for merge, links in found.items()]
 
 
-def score_stages(system: AlignmentSystem, gold: Gold, sample: PackedRows) -> list[ReportLine]:
-    """Every stage of the road, in its order; ``sample`` is training text, to choose the attention layer with."""
-    lines = score_attention(system, gold, best_attention_layer(system, sample))
+def score_stages(system: AlignmentSystem, gold: Gold, sample: PairRows) -> list[ReportLine]:
+    """Score every method of a system; ``sample`` is training text, to choose the attention layer with."""
+    layer = best_attention_layer(system, sample)
+    attend = partial(system.plain_attention, layer=layer)
+    lines = score_system(system, gold, f"{PLAIN_ATTENTION} {layer + 1}", attend, BOTH_WAYS)
     for method in system.methods:
-        threshold = system.guided.threshold if system.guided is not None else 0.0
-        lines += score_system(system, gold, method, system.attend(method), MERGES[method], threshold)
+        lines += score_system(system, gold, method, system.attend(method), MERGES[method], system.threshold)
     return lines
 
 
 def score_aligner(folder: Path, gold: Gold, fast: bool = False) -> ReportLine:
-    """A small aligner as users have it."""
+    """Score a small aligner as users have it."""
     from weft.align.onnx_aligner import Aligner
 
     links = [alignment.links for alignment in Aligner(folder, fast=fast).align(gold.pairs)]
-    return ReportLine("small aligner, fast" if fast else "small aligner", "mean", score(links, gold.links))
-
-
-def score_attention(system: AlignmentSystem, gold: Gold, layer: int) -> list[ReportLine]:
-    """The translation models' own attention."""
-    attend = partial(system.plain_attention, layer=layer)
-    return score_system(system, gold, f"attention of layer {layer + 1}", attend, BOTH_WAYS)
+    return ReportLine(FAST_ALIGNER if fast else ALIGNER, "mean", score(links, gold.links))
 
 
 @torch.no_grad()
-def best_attention_layer(system: AlignmentSystem, sample: PackedRows) -> int:
-    """The decoder layer in which both directions agree most about training text; no gold is needed to choose it."""
-    rows = torch.arange(min(_SAMPLE_ROWS, len(sample)), device=system.device)
-    pair = ResidentRows(sample, system.device).pair(rows)
+def best_attention_layer(system: AlignmentSystem, sample: PairRows) -> int:
+    """Return the decoder layer in which both directions agree most about a text; no gold is needed to choose it."""
 
     def agreement(layer: int) -> float:
-        attention = system.plain_attention(pair, layer)
-        forward = best_source_links(attention.forward, pair.target, pair.source)
-        backward = best_source_links(attention.backward.mT, pair.source, pair.target).mT
+        attention = system.plain_attention(sample, layer)
+        forward = best_source_links(attention.forward, sample.target, sample.source)
+        backward = best_source_links(attention.backward.mT, sample.source, sample.target).mT
         return ((forward & backward).sum() / (forward | backward).sum()).item()
 
     return max(range(system.models["forward"].translation.config.decoder_layers), key=agreement)
 
 
 def table(lines: Sequence[ReportLine], gold: Gold) -> str:
-    """Scores as a Markdown table."""
+    """Return scores as a Markdown table."""
     rows = ["| system | merged by | AER | 95 % | precision | recall | links |", "|---|---|---|---|---|---|---|"]
     for line in lines:
         one = line.score
@@ -150,69 +146,87 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
     return "\n".join([*rows, "", f"`{gold.signature}`"])
 
 
-def stage_seconds(recipe: Recipe) -> dict[str, float]:
-    """How long each stage took; whole models of the two directions train side by side."""
-    run, translation = Path(recipe.run), Path(recipe.translation or recipe.run)
-    rounds = range(1, recipe.guided.rounds + 1)
-    folders = {
-        "translate": [translation / way for way in recipe.directions],
-        "align": [run / "align"],
-        "guide": [run / f"guide-{number}" for number in rounds],
-        "distil": [run / "distil", run / "fast"],
-    }
-    logs = {stage: [read_metrics(folder / "metrics.jsonl") for folder in own] for stage, own in folders.items()}
-    seconds = {stage: [log[-1]["seconds"] for log in own if log] for stage, own in logs.items()}
-    manifests = [json.loads(path.read_text(encoding="utf-8")) for path in run.glob("links-*/manifest.json")]
-    seconds["links"] = [manifest.get("seconds", 0.0) for manifest in manifests]
-    return {stage: max(own) if stage == "translate" else sum(own) for stage, own in seconds.items() if own}
-
-
 def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
-    """Leave the scores as Markdown and JSON in the folder of a run; the Markdown.
+    """Write the scores into the folder of a run, as Markdown and as JSON. Returns the Markdown.
 
     The JSON also has the counts of each sentence, for intervals and paired tests, the times of all stages and the
     recipe.
     """
     folder = Path(recipe.run)
     shown = table(lines, gold)
-    (folder / "report.md").write_text(shown + "\n", encoding="utf-8")
-    head = {"recipe": to_dict(recipe), "environment": environment(device), "seconds": stage_seconds(recipe)}
-    rows = ",\n".join(json.dumps(line.figures() | {"counts": line.score.counts.tolist()}) for line in lines)
-    (folder / "report.json").write_text(f'{json.dumps(head)[:-1]}, "lines": [\n{rows}\n]}}\n', encoding="utf-8")
+    write_text(folder / "report.md", shown + "\n")
+    report = {
+        "recipe": to_dict(recipe),
+        "environment": environment(device),
+        "seconds": Parts(recipe).seconds(),
+        "lines": [line.figures() | {"counts": line.score.counts.tolist()} for line in lines],
+    }
+    write_json(folder / _REPORT, report, indent=None)
     return shown
 
 
 def read_report(folder: Path) -> dict[str, Any] | None:
-    """What ``write_report`` has left, if anything."""
+    """Read what ``write_report`` wrote. Returns None if there is nothing; raises WeftError if it is damaged."""
+    return read_results(folder / _REPORT, ("recipe", "environment", "seconds", "lines"))
+
+
+def read_results(path: Path, needs: Sequence[str]) -> dict[str, Any] | None:
+    """Read a JSON file of results that has some members. Returns None if there is none."""
     try:
-        return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        found = read_json(path)
     except FileNotFoundError:
         return None
+    except WeftError as error:
+        raise WeftError(f"{error}; remove it to make it again") from None
+    if not isinstance(found, dict) or not set(needs) <= found.keys():
+        raise WeftError(f"{path}: damaged; remove it to make it again")
+    return found
 
 
 def aligner_card(
-    recipe: Recipe, corpus: PreparedCorpus, device: str, scores: Sequence[ReportLine], gold: Gold | None
+    recipe: Recipe, corpus: PreparedCorpus, device: torch.device, scores: Sequence[ReportLine], gold: Gold | None
 ) -> str:
-    """README.md of a model folder; its first paragraph is what lists of models show.
+    """Return README.md of a model folder; its first paragraph is what lists of models show.
 
-    ``scores`` are those of the aligner and of its fast encoders, as far as there are any.
+    ``scores`` are those of the aligner and of its fast encoders, if there is gold.
     """
-    about = recipe.card
-    parts = [f"# {about.languages or 'Small aligner'}", _summary(recipe, scores, gold)]
-    parts.append("Use: `weft align --model FOLDER pairs.tsv`; `--reverse` if the text has the other language first.")
-    parts.append(f"**Data.** {about.data or 'Parallel text of the user.'} {len(corpus):,} sentence pairs were used.")
+    about, parts = recipe.card, Parts(recipe)
+    sections = [f"# {about.languages or 'Small aligner'}", _summary(recipe, scores, gold)]
+    sections.append("Use: `weft align --model FOLDER pairs.tsv`; `--reverse` if the text has the other language first.")
+    sections.append(
+        f"**Data.** {about.data or 'Parallel text of the user.'} {len(corpus):,} sentence pairs were used; the "
+        f"checksum of the prepared corpus begins with `{corpus.checksum[:16]}`."
+    )
     if about.licence:
-        parts.append(f"**Licence of the data.** {about.licence}")
-    minutes = ", ".join(f"{stage} {seconds / 60:.1f}" for stage, seconds in stage_seconds(recipe).items())
-    parts.append(f"**Training.** No hand-aligned text, no other aligner. Minutes of training on {device}: {minutes}.")
+        sections.append(f"**Licence of the data.** {about.licence}")
+    minutes = ", ".join(f"{kind} {seconds / 60:.1f}" for kind, seconds in parts.seconds().items())
+    where = environment(device)["device"]
+    name = f"the recipe {about.recipe}" if about.recipe else "settings that weft chose for this text"
+    systems = f"{recipe.teachers} systems" if recipe.teachers > 1 else "one system"
+    sections.append(
+        f"**Training.** weft {weft.__version__}, {name}, seed {recipe.training.seed}; learned from {systems}. No "
+        f"hand-aligned text, no other aligner. Minutes of training on {where}: {minutes}."
+    )
     if scores and gold is not None:
         quality = [
             f"{'With `--fast`: ' if number else '**Quality.** '}{_score(line)}" for number, line in enumerate(scores)
         ]
-        parts += [*quality, f"`{gold.signature}`"]
+        sections += [*quality, f"`{gold.signature}`"]
+    sections.append(_gold_looked_at(recipe, gold))
     if about.limits:
-        parts.append(f"**Limits.** {about.limits}")
-    return "\n\n".join(parts) + "\n"
+        sections.append(f"**Limits.** {about.limits}")
+    checksums = [f"| {part.name} | `{part.checksum}` |" for part in parts.all()]
+    sections.append("\n".join(["| result of | SHA-256 begins with |", "|---|---|", *checksums]))
+    return "\n\n".join(sections) + "\n"
+
+
+def _gold_looked_at(recipe: Recipe, gold: Gold | None) -> str:
+    if gold is None:
+        looked = "This run looked at no gold links."
+    else:
+        where = recipe.card.gold or f"{len(gold.links)} sentences"
+        looked = f"This run looked at the gold links of {where} only to report the figures above."
+    return " ".join(filter(None, [f"**Gold.** {looked}", recipe.card.choices]))
 
 
 def _summary(recipe: Recipe, scores: Sequence[ReportLine], gold: Gold | None) -> str:

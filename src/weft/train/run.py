@@ -1,32 +1,34 @@
-"""Run a recipe, from text to a trained aligner: prepare, then the stages of the pipeline, then a report."""
+"""Run a recipe, from text to a trained aligner: prepare, train all parts of ``weft.train.stages``, report, export."""
 
 from __future__ import annotations
 
-import shutil
+from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from weft.config import Direction
+from weft.config import TrainingConfig
 from weft.config_io import to_dict
 from weft.corpus.build import prepare, report
-from weft.corpus.packing import PackedRows, pack
 from weft.corpus.piece_links import PieceLinks
 from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest
 from weft.errors import WeftError, remedy_for_bad_lines
+from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.model.torch_folder import load_translation
 from weft.progress import say
 from weft.recipe import Recipe
-from weft.storage import checksum_of
+from weft.storage import write_text
 from weft.text.reading import Corpus
-from weft.train.distributed import Process, environment, join_processes
+from weft.train.distributed import Process, join_processes
 from weft.train.export import save_aligner
 from weft.train.report import (
     MERGES,
+    SCORER,
+    TEACHERS,
     Gold,
     ReportLine,
     aligner_card,
@@ -35,77 +37,47 @@ from weft.train.report import (
     score_system,
     write_report,
 )
+from weft.train.signals import end_at_once
 from weft.train.stage_align import train_alignment
-from weft.train.stage_distil import train_fast, train_scorer
+from weft.train.stage_distil import refine, train_fast, train_scorer
 from weft.train.stage_guide import train_guided
 from weft.train.stage_links import best_cells, corpus_links, file_links, guided_links
 from weft.train.stage_translate import train_translation
-from weft.train.task import WEIGHTS, ResidentRows
+from weft.train.stages import ALIGNER, MODEL, Part, Parts, SystemParts, binding_settings
+from weft.train.task import Text
+
+_SAMPLE_PAIRS = 2_000  # of training text: enough for the rows of a sample
 
 
 def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
-    """All stages of a recipe; the folders of its models. ``force`` starts the training again from nothing."""
-    run = Path(recipe.run)
+    """Run all stages of a recipe, as far as they are not finished; ``force`` starts the training again from nothing.
+
+    Returns the folders of its models.
+    """
     gold = Gold.read(recipe.gold) if recipe.gold.links else None  # bad gold is found before hours of training
+    parts = Parts(recipe)
     with join_processes() as process:
-        corpus = _prepared(recipe, run, process)
+        corpus = _prepared(recipe, process)
         if process.first:
             if force:
-                _forget(run)
-            say(overview(recipe, run))
+                parts.forget()
+            say(parts.overview())
         process.wait()
-        pipeline = Pipeline(recipe, corpus, gold, process)
-        pipeline.translate()
-        if "align" in recipe.stages:
-            pipeline.align()
-            if "guide" in recipe.stages:
-                pipeline.guide()
-            pipeline.save_system()
-        if "distil" in recipe.stages:
-            pipeline.distil()
-        if process.first and gold is not None and pipeline.lines:
-            say(write_report(recipe, pipeline.lines, gold, process.device))
+        # Under torchrun the default is better: others may wait for this process where Python cannot react.
+        with end_at_once() if process.world == 1 else nullcontext():
+            run = Run(recipe, parts, corpus, gold, process)
+            run.make_all()
+            if process.first and gold is not None and run.lines:
+                say(write_report(recipe, run.lines, gold, process.device))
         process.wait()
-        return pipeline.made
+        return run.made
 
 
-def overview(recipe: Recipe, run: Path) -> str:
-    """The stages of a recipe and how far each of them is, one a line."""
-    translation = Path(recipe.translation or run)
-    stages = [(f"translate {way}", translation / way, "model/config.json") for way in recipe.directions]
-    if "align" in recipe.stages:
-        stages.append(("align", run / "align", WEIGHTS))
-    if "guide" in recipe.stages:
-        for number in range(1, recipe.guided.rounds + 1):
-            stages.append((f"links {number}", run / f"links-{number}", "manifest.json"))
-            stages.append((f"guide {number}", run / f"guide-{number}", WEIGHTS))
-    if "distil" in recipe.stages:
-        stages.append(("distil", run / "distil", WEIGHTS))
-        if recipe.scorer.fast.layers:
-            stages.append(("distil fast", run / "fast", WEIGHTS))
-    width = max(len(name) for name, _, _ in stages)
-    return "\n".join(f"{name:{width}}  {_state(folder, result)}" for name, folder, result in stages)
-
-
-def _state(folder: Path, result: str) -> str:
-    if (folder / result).exists():
-        return "finished"
-    updates = [int(path.stem.rpartition("-")[2]) for path in folder.glob("checkpoint-*.safetensors")]
-    return f"goes on from update {max(updates):,}" if updates else "to do"
-
-
-def _forget(run: Path) -> None:
-    """Remove what training has made; the prepared corpus stays."""
-    stages = ("forward", "backward", "align", "align-restart-*", "links-*", "guide-*", "distil", "fast")
-    for pattern in (*stages, "model", "aligner"):
-        for path in run.glob(pattern):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()  # links that a kill has left half made are files
-
-
-def _prepared(recipe: Recipe, run: Path, process: Process) -> PreparedCorpus:
+def _prepared(recipe: Recipe, process: Process) -> PreparedCorpus:
+    """Open the corpus of a recipe; prepare it first if there is only text."""
     if recipe.prepared:
         return open_prepared(Path(recipe.prepared))
-    folder = run / "corpus"
+    folder = Path(recipe.run) / "corpus"
     if process.first:
         if folder.exists():
             _check_same(recipe, folder)
@@ -127,138 +99,155 @@ def _check_same(recipe: Recipe, folder: Path) -> None:
         )
 
 
-_SAMPLE_PAIRS = 2_000  # of training text, to choose a decoder layer with
-_SAMPLE_ROWS = 64  # of them, to measure the sizes of numbers on
+class Run:
+    """Makes the parts of one recipe, each from those before it."""
 
-
-class Pipeline:
-    """The stages of one recipe, to be called in their order."""
-
-    def __init__(self, recipe: Recipe, corpus: PreparedCorpus, gold: Gold | None, process: Process) -> None:
-        self.recipe, self.corpus, self.gold, self.process = recipe, corpus, gold, process
-        self.run = Path(recipe.run)
+    def __init__(
+        self, recipe: Recipe, parts: Parts, corpus: PreparedCorpus, gold: Gold | None, process: Process
+    ) -> None:
+        self.recipe, self.parts, self.corpus, self.gold, self.process = recipe, parts, corpus, gold, process
         self.made: dict[str, Path] = {}
         """The folders of finished models."""
         self.lines: list[ReportLine] = []
-        """The scores of stages, where there is gold."""
-        self._lineage: list[str] = []  # checksums of all that the next stage is built on
-        self._models: dict[Direction, Path] = {}
+        """The scores of all stages, if there is gold."""
 
-    def translate(self) -> None:
-        """Both translation models, trained here or by another run."""
-        recipe = self.recipe
-        if recipe.translation:
-            self._models = {way: Path(recipe.translation) / way / "model" for way in recipe.directions}
-        else:
-            self._models = train_translation(
-                self.corpus, recipe.model, recipe.training, recipe.directions, recipe.start, self.run, self.process
-            )
-        self.made |= self._models
-        self._lineage = [checksum_of(folder / "model.safetensors")[:16] for folder in self._models.values()]
+    def make_all(self) -> None:
+        """Make everything that the recipe's stages ask for."""
+        if "guide" in self.recipe.stages and self.recipe.guided.links:  # a bad file is found before hours of training
+            for own in self.parts.systems:
+                file_links(self.corpus, self.recipe.guided.links, own.links[0].folder, self.process)
+        for own in self.parts.systems:
+            self._translate(own)
+            if "align" in self.recipe.stages:
+                self._systems.append(self._system(own))
+        if "distil" in self.recipe.stages:
+            self._distil()
 
     @cached_property
-    def system(self) -> AlignmentSystem:
-        """The translation models, with layers on top that are not trained yet."""
+    def _systems(self) -> list[AlignmentSystem]:
+        """The teachers that are trained so far."""
+        return []
+
+    def _below(self, part: Part) -> dict[str, str]:
+        """Identify what a part is made of."""
+        return {"corpus": self.corpus.checksum, "origin": part.origin}
+
+    def _text(self, training: TrainingConfig, pairs: int = 0) -> Text:
+        return Text.of(self.corpus, training, pairs)
+
+    def _translate(self, own: SystemParts) -> None:
+        """Train both translation models, unless another run has."""
+        recipe = own.recipe
+        if not recipe.translation:
+            folders = {direction: part.folder for direction, part in own.translate.items()}
+            train_translation(self.corpus, recipe.model, recipe.training, folders, recipe.start, self.process)
+        if own.number == 1:
+            self.made |= {direction: part.folder / MODEL for direction, part in own.translate.items()}
+
+    def _system(self, own: SystemParts) -> AlignmentSystem:
+        """Train the layers of one system, save it, score it."""
+        system = self._untrained(own)
+        train_alignment(system, self.corpus, own.align, self._below(own.align), self.process)
+        if "guide" in self.recipe.stages:
+            self._guide(system, own)
+        self.made["system" if own.number == 1 else f"teacher {own.number}"] = own.model
+        if self.process.first:
+            system.save(own.model, training=to_dict(own.recipe))
+        if self.gold and own.number == 1:
+            self.lines += score_stages(system, self.gold, self._sample)
+        elif self.gold and system.guided is not None:
+            name = f"guided, teacher {own.number}"
+            self.lines += score_system(
+                system, self.gold, name, system.guided_attention, MERGES["guided"], system.threshold
+            )
+        return system
+
+    def _untrained(self, own: SystemParts) -> AlignmentSystem:
+        """Put layers that are not trained yet on the translation models."""
         models = {}
-        for direction, folder in self._models.items():
+        for direction, part in own.translate.items():
+            folder = part.folder / MODEL
             loaded = load_translation(folder, self.process.device)
             if loaded.subwords.spellings != self.corpus.subwords.spellings:
                 raise WeftError(
                     f"{folder}: made for other subwords than {self.corpus.folder}; use the corpus it was trained on"
                 )
             models[direction] = loaded.model
-        recipe = self.recipe
+        recipe = own.recipe
         guided = recipe.guided if "guide" in recipe.stages else None
         return AlignmentSystem.on_top_of(
             models, self.corpus.subwords, recipe.alignment, recipe.optimisation, recipe.bidirectional, guided
         )
 
-    def align(self) -> None:
-        """Alignment layers."""
-        weights = train_alignment(self.system, self.corpus, self.run / "align", " ".join(self._lineage), self.process)
-        self._lineage.append(checksum_of(weights)[:16])
+    def _guide(self, system: AlignmentSystem, own: SystemParts) -> None:
+        """Find links of the corpus and train guided layers on them, in one round or in several."""
+        config = own.recipe.guided
+        text = self._text(config.training, config.pairs)
+        for links, guide in zip(own.links, own.guide, strict=True):
+            found = self._guiding_links(system, own, links, text)
+            train_guided(system, config, text, found, guide.folder, self._below(guide), self.process)
 
-    def guide(self) -> None:
-        """Links of the corpus and guided layers, in one round or in several."""
-        config = self.recipe.guided
-        packed = self._pack(config.training.row_length, config.training.seed, config.pairs)
-        below = list(self._lineage)
-        for number in range(1, config.rounds + 1):
-            folder = self.run / f"links-{number}"
-            links = self._guiding_links(number, packed, folder)
-            origin = " ".join([*below, checksum_of(folder / "cells")[:16]])
-            guide = self.run / f"guide-{number}"
-            weights = train_guided(self.system, config, packed, links, guide, origin, self.process)
-            self._lineage.append(checksum_of(weights)[:16])
-
-    def _guiding_links(self, number: int, packed: PackedRows, folder: Path) -> PieceLinks:
-        """In the first round those of a file or of bidirectional optimisation, then those of the layers themselves."""
-        config, bidirectional = self.recipe.guided, self.recipe.bidirectional
-        if number == 1 and config.links:
-            return file_links(self.corpus, config.links, folder, self.process)
-        made: dict[str, Any] = {"from": self._lineage, "pairs": config.pairs}
-        if number == 1:
-            made |= to_dict(bidirectional)
-            extract = best_cells(self.system.attend("bidirectional"))
+    def _guiding_links(self, system: AlignmentSystem, own: SystemParts, part: Part, text: Text) -> PieceLinks:
+        """Return links of a file or of bidirectional optimisation, in later rounds those of the layers themselves."""
+        config, first = own.recipe.guided, part is own.links[0]
+        if first and config.links:
+            return file_links(self.corpus, config.links, part.folder, self.process)
+        packing = {name: getattr(config.training, name) for name in ("seed", "row_length")}
+        chosen = {"pairs": config.pairs, "training": packing}
+        settings: dict[str, Any] = {**self._below(part), **binding_settings(guided=chosen)}
+        if first:
+            settings |= binding_settings(bidirectional=own.recipe.bidirectional)
+            extract = best_cells(system.attend("bidirectional"))
         else:
-            made["threshold"] = config.threshold
-            extract = guided_links(self.system, config.threshold)
-        return corpus_links(self.corpus, packed, extract, folder, made, self.process)
+            settings["guided.threshold"] = config.threshold
+            extract = guided_links(system, config.threshold)
+        return corpus_links(self.corpus, text, extract, part.folder, settings, self.process)
 
-    def save_system(self) -> None:
-        """Everything so far as one model folder, and its scores."""
-        self.made["system"] = self.run / "model"
-        if self.process.first:
-            self.system.save(self.made["system"], training=to_dict(self.recipe))
-        if self.gold:
-            self.lines += score_stages(self.system, self.gold, self._sample)
-
-    def distil(self) -> None:
-        """A small scorer that knows what the system knows, and an aligner made of it that needs no torch."""
-        config, threshold = self.recipe.scorer, self.recipe.guided.threshold
-        packed = self._pack(config.training.row_length, config.training.seed, config.pairs)
-        folder = self.run / "distil"
-        teachers = [self.system, *(self._teacher(Path(name)) for name in config.teachers)]
-        scorer = train_scorer(teachers, config, packed, folder, " ".join(self._lineage), self.process)
+    def _distil(self) -> None:
+        """Train a small scorer that knows what the systems know, and make an aligner of it that needs no torch."""
+        parts, config, process = self.parts, self.recipe.scorer, self.process
+        text = self._text(config.training, config.pairs)
+        scorer = train_scorer(self._systems, config, text, parts.distil.folder, self._below(parts.distil), process)
+        if parts.refine is not None:
+            settings = {**self._below(parts.refine), **binding_settings(**{"scorer.refine": config.refine})}
+            own_text = self._text(config.refine.training, config.refine.pairs or config.pairs)
+            refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
-        if config.fast.layers:
-            origin = " ".join([*self._lineage, checksum_of(folder / WEIGHTS)[:16]])
-            fast = train_fast(
-                scorer, self.recipe.model.dropout, config, packed, self.run / "fast", origin, self.process
-            )
-        if self.gold and config.teachers:
-            together = partial(mean_guided_attention, teachers)
-            self.lines += score_system(self.system, self.gold, "teachers", together, MERGES["guided"], threshold)
+        if parts.fast is not None:
+            dropout = self.recipe.model.dropout
+            bound = {name: to_dict(config)[name] for name in ("fast", "pairs", "training")}
+            settings = {**self._below(parts.fast), **binding_settings(scorer=bound), "model.dropout": dropout}
+            torch.manual_seed(config.training.seed)
+            fast = Scorer(config.fast, scorer, dropout)
+            train_fast("fast scorer", scorer, fast, config.training, text, parts.fast.folder, settings, process)
         if self.gold:
-            self.lines += score_system(self.system, self.gold, "scorer", scorer.attention, MERGES["guided"], threshold)
-        if self.process.first:
-            self._export(scorer, fast, self.run / "aligner")
-
-    def _teacher(self, folder: Path) -> AlignmentSystem:
-        """Another system that the scorer learns from."""
-        other = AlignmentSystem.load(folder, self.process.device)
-        if other.subwords.spellings != self.corpus.subwords.spellings or other.guided is None:
-            raise WeftError(f"{folder}: cannot teach here; it takes guided layers and the subwords of this corpus")
-        self._lineage.append(checksum_of(folder / "model.safetensors")[:16])
-        return other
+            first = self._systems[0]
+            if len(self._systems) > 1:
+                together = partial(mean_guided_attention, self._systems)
+                self.lines += score_system(first, self.gold, TEACHERS, together, MERGES["guided"], first.threshold)
+            self.lines += score_system(first, self.gold, SCORER, scorer.attention, MERGES["guided"], first.threshold)
+        if process.first:
+            self._export(scorer, fast, Path(self.recipe.run) / ALIGNER)
 
     def _export(self, scorer: Scorer, fast: Scorer | None, folder: Path) -> None:
-        rows = torch.arange(min(_SAMPLE_ROWS, len(self._sample)), device=self.process.device)
-        text = ResidentRows(self._sample, self.process.device).pair(rows)
-        save_aligner(folder, scorer, fast, [text], self.corpus.subwords, self.recipe.guided.threshold)
+        """Write the aligner and its card."""
+        save_aligner(folder, scorer, fast, [self._sample], self.corpus.subwords, self.recipe.guided.threshold)
         self.made["aligner"] = folder
-        scores = [score_aligner(folder, self.gold)] if self.gold else []
-        if self.gold and fast is not None:
-            scores.append(score_aligner(folder, self.gold, fast=True))
+        scores = self._aligner_scores(folder, fast is not None)
         self.lines += scores
-        device = str(environment(self.process.device)["device"])
-        card = aligner_card(self.recipe, self.corpus, device, scores, self.gold)
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        write_text(folder / "README.md", aligner_card(self.recipe, self.corpus, self.process.device, scores, self.gold))
+
+    def _aligner_scores(self, folder: Path, fast: bool) -> list[ReportLine]:
+        """Score the aligner as users have it; GPU hosts often lack what that needs."""
+        if self.gold is None:
+            return []
+        try:
+            return [score_aligner(folder, self.gold, fast=one) for one in ((False, True) if fast else (False,))]
+        except ModuleNotFoundError as missing:
+            say(f"{folder}: not scored: package {missing.name!r} is missing")
+            return []
 
     @cached_property
-    def _sample(self) -> PackedRows:
+    def _sample(self) -> PairRows:
         """Some training text."""
-        return self._pack(self.recipe.training.row_length, 1, _SAMPLE_PAIRS)
-
-    def _pack(self, row_length: int, seed: int, pairs: int) -> PackedRows:
-        return pack(self.corpus.source, self.corpus.target, row_length, seed, most=pairs)
+        return self._text(self.recipe.training, _SAMPLE_PAIRS).sample(self.process.device)

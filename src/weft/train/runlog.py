@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.storage import write_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,31 +17,34 @@ if TYPE_CHECKING:
 
 
 class RunLog:
-    """Appends to ``metrics.jsonl``; a run that is taken up again first forgets what its checkpoint doesn't know."""
+    """Appends to ``metrics.jsonl``. On resume, drops lines newer than the checkpoint."""
 
     def __init__(self, folder: Path, updates_so_far: int) -> None:
         self.path = folder / "metrics.jsonl"
-        folder.mkdir(parents=True, exist_ok=True)
         known = [line for line in read_metrics(self.path) if line["update"] <= updates_so_far]
-        partial = self.path.with_suffix(".partial")
-        partial.write_text("".join(json.dumps(line) + "\n" for line in known), encoding="utf-8")
-        partial.replace(self.path)
+        write_text(self.path, "".join(json.dumps(line) + "\n" for line in known))
 
     def write(self, **figures: Any) -> None:
+        """Append a line."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(figures) + "\n")
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """All complete lines of a metrics file; a line cut off by a kill is left out."""
+    """Read all complete lines of a metrics file, if there is one; a line cut off by a kill is left out."""
     if not path.is_file():
         return []
-    lines = path.read_text(encoding="utf-8").split("\n")
-    return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}")]
+    found = []
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return [line for line in found if isinstance(line, dict)]
 
 
 def find_metrics(runs: Sequence[Path]) -> dict[str, list[dict[str, float]]]:
-    """The metrics of every run in the given folders, by the run's name."""
+    """Return the metrics of every run in the given folders, by the run's name."""
+    if not runs:
+        raise WeftError("give the folder of a run, or several")
     found = {}
     for run in runs:
         paths = sorted(run.glob("**/metrics.jsonl"))
@@ -69,7 +74,7 @@ def plot_losses(runs: Sequence[Path], output: Path) -> None:
 
 
 def draw_curves(curves: Mapping[str, Mapping[float, float]], output: Path, over: str, measure: str) -> None:
-    """A line for each name, from 0 upwards, with a mark at each point."""
+    """Draw a line for each name, from 0 upwards, with a mark at each point."""
     figure, axes = _axes(over, measure)
     for name, points in curves.items():
         axes.plot(list(points), list(points.values()), marker=".", label=name)

@@ -1,33 +1,38 @@
-"""The stage that teaches a small scorer what the guided layers know.
+"""The stages that teach a small scorer what the guided layers know.
 
-The scorer learns from soft targets: for every word, the whole distribution of the teacher's attention, made on the fly
-for each batch, so that nothing has to be stored and doubt is handed on as doubt. Before that the teacher reads some
-text, and is corrected by what it says there about words in general (``weft.train.lexicon``). A fast scorer learns from
-the scorer in the same way, without correction.
+The scorer learns from soft targets: for every word, the whole distribution of its teachers' attention, computed for
+each batch, so that nothing is stored and doubt is handed on as doubt. The targets can be corrected by a lexicon
+(``weft.train.lexicon``) of the teachers' attention. In a second round, ``refine``, the scorer can learn its own
+attention as corrected by a lexicon of its own; tuning to other text is the same round. A fast scorer learns from the
+scorer in the same way, without correction.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from weft.config import EncoderConfig, ScorerConfig, TrainingConfig
-from weft.corpus.packing import PackedRows
-from weft.errors import WeftError
+from weft.config import EncoderConfig, RefineConfig, ScorerConfig, TrainingConfig
+from weft.config_io import to_dict
 from weft.model.rows import Attend, is_word
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
-from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
 from weft.train.lexicon import corrected_by_lexicon
-from weft.train.task import ResidentRows, precision, train_stage
+from weft.train.loop import train_stage
+from weft.train.stages import binding_settings
+from weft.train.task import Sums, Task, Text
+
+_LEAST_ATTENTION = 1e-9  # whose logarithm is taken
 
 
-class DistilTask:
+class DistilTask(Task):
     """Give each word the attention that a teacher gives it, in both directions."""
 
     figures = ("forward_loss", "backward_loss", "doubt")
@@ -36,22 +41,25 @@ class DistilTask:
         self,
         scorer: Scorer,
         teach: Attend,
-        rows: PackedRows,
+        text: Text,
         training: TrainingConfig,
-        device: torch.device,
+        process: Process,
+        lexicon: int = 0,
     ) -> None:
-        self.module = scorer.to(device).train()
-        self._teach = teach
-        self._rows = ResidentRows(rows, device)
-        self._precision = precision(training, device)
+        """``lexicon`` is the number of pairs to make a lexicon of, which corrects the teacher (0: none)."""
+        super().__init__(scorer, text, training, process.device)
+        self._words = scorer.tables[0].num_embeddings
+        self._teach, self._lexicon, self._process = teach, lexicon, process
 
-    def begin(self, fraction: float) -> None:
-        """Nothing changes while training goes on."""
+    def prepare(self) -> None:
+        super().prepare()
+        if self._lexicon:
+            self._teach = corrected_by_lexicon(self._teach, self.text.rows, self._lexicon, self._words, self._process)
 
-    def sums(self, rows: Tensor) -> Tensor:
-        pair = self._rows.pair(rows)
+    def sums(self, rows: Tensor) -> Sums:
+        pair = self.rows.pair(rows)
         taught = self._teach(pair)
-        with self._precision:
+        with self.precision:
             scores = self.module(pair)
         cells = pair.cells()
         losses, doubts = [], []
@@ -59,14 +67,11 @@ class DistilTask:
             words = is_word(side.ids)
             log_attention = torch.where(cells, scores, -torch.inf).log_softmax(dim)
             losses.append(_cross_entropy(wanted, log_attention, words, dim))
-            doubts.append(_cross_entropy(wanted, wanted.clamp(min=1e-9).log(), words, dim))
+            doubts.append(_cross_entropy(wanted, wanted.clamp(min=_LEAST_ATTENTION).log(), words, dim))
         counts = [is_word(side.ids).sum() for side in (pair.target, pair.source)]
         total = counts[0] + counts[1]
-        figures = [losses[0] / counts[0] * total, losses[1] / counts[1] * total, doubts[0] + doubts[1]]
-        return torch.stack([losses[0] + losses[1], total.float(), *figures])
-
-    def watch(self, report: dict[str, float], fraction: float) -> None:
-        """Losses say it all."""
+        figures = (losses[0] / counts[0], losses[1] / counts[1], (doubts[0] + doubts[1]) / total)
+        return Sums(losses[0] + losses[1], total, figures)
 
 
 def _cross_entropy(wanted: Tensor, log_attention: Tensor, words: Tensor, dim: int) -> Tensor:
@@ -77,62 +82,54 @@ def _cross_entropy(wanted: Tensor, log_attention: Tensor, words: Tensor, dim: in
 def train_scorer(
     teachers: Sequence[AlignmentSystem],
     config: ScorerConfig,
-    packed: PackedRows,
+    text: Text,
     folder: Path,
-    origin: str,
+    below: dict[str, str],
     process: Process,
 ) -> Scorer:
-    """A trained scorer, begun from the translation models of its first teacher; ``origin`` identifies all of them."""
+    """Train a scorer, begun from the translation models of its first teacher.
+
+    ``below`` identifies the text and all teachers.
+    """
     torch.manual_seed(config.training.seed)
     model = teachers[0].models["forward"].translation
-    if config.layers > (most := model.config.encoder_layers):
-        raise WeftError(f"scorer.layers is {config.layers}, but the translation models have {most} to start from")
     shape = EncoderConfig(config.layers, model.config.width, model.config.feed_forward, model.config.heads)
     scorer = Scorer(shape, len(model.table), model.config.dropout)
     scorer.source.start_from(model)
     scorer.target.start_from(teachers[0].models["backward"].translation)
     attend = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
-
-    def task(rows: PackedRows) -> DistilTask:
-        teach = attend
-        if config.lexicon:
-            teach = corrected_by_lexicon(attend, rows, config.lexicon, len(model.table), process)
-        return DistilTask(scorer, teach, rows, config.training, process.device)
-
-    train_stage(
-        "scorer",
-        scorer,
-        lambda: packed,
-        task,
-        config.training,
-        folder,
-        {"origin": origin, **binding_settings(scorer=config)},
-        process,
-    )
+    task = DistilTask(scorer, attend, text, config.training, process, config.lexicon)
+    own = {name: value for name, value in to_dict(config).items() if name not in {"fast", "refine"}}
+    train_stage("scorer", task, folder, {**below, **binding_settings(scorer=own)}, process)
     return scorer
 
 
-def train_fast(
+def refine(
+    name: str,
     scorer: Scorer,
-    dropout: float,
-    config: ScorerConfig,
-    packed: PackedRows,
+    config: RefineConfig,
+    text: Text,
     folder: Path,
-    origin: str,
+    settings: dict[str, Any],
     process: Process,
-) -> Scorer:
-    """Train a fast scorer on the attention of a trained one; ``origin`` identifies all that the scorer has."""
+) -> None:
+    """Let a scorer learn its own attention as corrected by a lexicon of it."""
+    before = copy.deepcopy(scorer).to(process.device).eval()
+    scorer.requires_grad_(True)
+    task = DistilTask(scorer, before.attention, text, config.training, process, config.lexicon)
+    train_stage(name, task, folder, settings, process)
+
+
+def train_fast(
+    name: str,
+    scorer: Scorer,
+    fast: Scorer,
+    training: TrainingConfig,
+    text: Text,
+    folder: Path,
+    settings: dict[str, Any],
+    process: Process,
+) -> None:
+    """Let a fast scorer, which reads the embeddings of a trained scorer, learn from that one."""
     scorer.to(process.device).eval().requires_grad_(False)
-    torch.manual_seed(config.training.seed)
-    fast = Scorer(config.fast, scorer, dropout)
-    train_stage(
-        "fast scorer",
-        fast,
-        lambda: packed,
-        lambda rows: DistilTask(fast, scorer.attention, rows, config.training, process.device),
-        config.training,
-        folder,
-        {"origin": origin, **binding_settings(scorer=config)},
-        process,
-    )
-    return fast
+    train_stage(name, DistilTask(fast, scorer.attention, text, training, process), folder, settings, process)

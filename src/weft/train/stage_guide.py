@@ -13,9 +13,10 @@ from weft.corpus.piece_links import PieceLinks, spread_links
 from weft.model.losses import guided_loss
 from weft.model.rows import DIRECTIONS, is_word, masked_softmax
 from weft.model.system import AlignmentSystem
-from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
-from weft.train.task import ResidentRows, precision, train_stage
+from weft.train.loop import train_stage
+from weft.train.stages import binding_settings
+from weft.train.task import Sums, Task, Text
 
 
 class RowLinks:
@@ -26,14 +27,14 @@ class RowLinks:
         self._shape = rows.target.shape[1], rows.source.shape[1]
 
     def mask(self, rows: Tensor) -> Tensor:
-        """True where some rows have links. (batch, target, source)"""
+        """Return True where some rows have links. (batch, target, source)"""
         numbers = self._numbers[rows].long()
         target, source = self._shape
         marks = torch.zeros(len(numbers), target * source + 1, dtype=torch.bool, device=numbers.device)
         return marks.scatter(1, numbers, True)[:, :-1].view(-1, target, source)
 
 
-class GuidedTask:
+class GuidedTask(Task):
     """Put attention where the links are, knowing the whole target sentence: the paper's L_a in both directions."""
 
     figures = ("forward_loss", "backward_loss", "agreement")
@@ -42,24 +43,22 @@ class GuidedTask:
         self,
         system: AlignmentSystem,
         layers: nn.ModuleList,
-        rows: PackedRows,
+        text: Text,
         links: PieceLinks,
         config: GuidedConfig,
         device: torch.device,
     ) -> None:
-        self.system = system
-        self.module = layers.to(device).train()
-        self._rows = ResidentRows(rows, device)
-        self._links = RowLinks(links, rows, device)
-        self._precision = precision(config.training, device)
+        super().__init__(layers, text, config.training, device)
+        self.system, self._piece_links = system, links
 
-    def begin(self, fraction: float) -> None:
-        """Nothing changes while training goes on."""
+    def prepare(self) -> None:
+        super().prepare()
+        self._links = RowLinks(self._piece_links, self.text.rows, self.device)
 
-    def sums(self, rows: Tensor) -> Tensor:
-        pair = self._rows.pair(rows)
+    def sums(self, rows: Tensor) -> Sums:
+        pair = self.rows.pair(rows)
         links = self._links.mask(rows)
-        with self._precision:
+        with self.precision:
             guided = self.system.guided_logits(pair)
         losses, attention = [], []
         for direction, logits in zip(DIRECTIONS, guided, strict=True):
@@ -70,34 +69,21 @@ class GuidedTask:
             attention.append(masked_softmax(logits, cells, 2))
         words = [is_word(side.ids) for side in (pair.target, pair.source)]
         counts = [side.sum() for side in words]
-        total = counts[0] + counts[1]
         agreed = (attention[0] * attention[1].mT * (words[0][:, :, None] & words[1][:, None])).sum()
-        figures = [losses[0] / counts[0], losses[1] / counts[1], agreed / torch.minimum(*counts)]
-        return torch.stack([losses[0] + losses[1], total.float(), *(figure * total for figure in figures)])
-
-    def watch(self, report: dict[str, float], fraction: float) -> None:
-        """Losses say it all."""
+        figures = (losses[0] / counts[0], losses[1] / counts[1], agreed / torch.minimum(*counts))
+        return Sums(losses[0] + losses[1], counts[0] + counts[1], figures)
 
 
 def train_guided(
     system: AlignmentSystem,
     config: GuidedConfig,
-    packed: PackedRows,
+    text: Text,
     links: PieceLinks,
     folder: Path,
-    origin: str,
+    below: dict[str, str],
     process: Process,
-) -> Path:
-    """Give a system trained guided layers; ``origin`` identifies models and links below them. The file they are in."""
+) -> None:
+    """Put trained guided layers into a system; ``below`` identifies the text, models and links."""
     torch.manual_seed(config.training.seed)
-    layers = system.new_guided_layers(config)
-    return train_stage(
-        "guided layers",
-        layers,
-        lambda: packed,
-        lambda rows: GuidedTask(system, layers, rows, links, config, process.device),
-        config.training,
-        folder,
-        {"origin": origin, **binding_settings(guided=config)},
-        process,
-    )
+    task = GuidedTask(system, system.new_guided_layers(config), text, links, config, process.device)
+    train_stage("guided layers", task, folder, {**below, **binding_settings(guided=config)}, process)

@@ -18,15 +18,18 @@ from weft.model.packed_links import best_cell_links, mean_links
 from weft.model.rows import Attend, PairRows
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
+from weft.storage import checksum_of
 from weft.train.distributed import Process
-from weft.train.task import ResidentRows
+from weft.train.stages import finish, is_finished
+from weft.train.task import ResidentRows, Text
 
 Extraction = Callable[[PairRows], Tensor]
-"""From a batch to its links, (batch, target, source)."""
+"""Finds the links of a batch. (batch, target, source)"""
+_BATCH_ROWS = {"cuda": 288, "cpu": 16}  # about an update of the default size; what a CPU's caches hold
 
 
 def best_cells(attend: Attend) -> Extraction:
-    """The strongest cells of both directions together."""
+    """Extract the strongest cells of both directions together."""
 
     def extract(pair: PairRows) -> Tensor:
         return best_cell_links(*attend(pair), pair.target, pair.source)
@@ -35,7 +38,7 @@ def best_cells(attend: Attend) -> Extraction:
 
 
 def guided_links(system: AlignmentSystem, threshold: float) -> Extraction:
-    """Links of guided layers: where the mean of both attentions is high enough."""
+    """Extract the cells in which the mean attention of guided layers is high enough."""
 
     def extract(pair: PairRows) -> Tensor:
         return mean_links(*system.guided_attention(pair), threshold, pair.target, pair.source)
@@ -45,54 +48,48 @@ def guided_links(system: AlignmentSystem, threshold: float) -> Extraction:
 
 def corpus_links(
     corpus: PreparedCorpus,
-    packed: PackedRows,
+    text: Text,
     extract: Extraction,
     folder: Path,
-    made: dict[str, Any],
+    settings: dict[str, Any],
     process: Process,
 ) -> PieceLinks:
-    """The links of all packed pairs, from ``folder`` if they are there; ``made`` says how they come about.
+    """Find the links of all pairs of a text, or open them if that was done; ``settings`` say how they are found.
 
     Several processes share the rows and leave what they find in files for the first one.
     """
-    links = open_links(folder, corpus, made)
-    if links is not None:
-        return links
-    began = time.perf_counter()
-    parts = [folder.with_name(f"{folder.name}.part-{rank}.npy") for rank in range(process.world)]
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with Progress(visible=process.first) as progress:
-        np.save(parts[process.rank], align_rows(packed, extract, process, progress))
-    process.wait()
-    if process.first:
-        cells = np.concatenate([np.load(part) for part in parts])
-        save_links(folder, gather_links(packed, len(corpus), *cells.T), corpus, made, time.perf_counter() - began)
-        for part in parts:
-            part.unlink()
-    process.wait()
-    return _opened(folder, corpus, made)
+    if not is_finished(folder, settings):
+        began = time.perf_counter()
+        parts = [folder.with_name(f"{folder.name}.part-{rank}.npy") for rank in range(process.world)]
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with Progress(visible=process.first) as progress:
+            np.save(parts[process.rank], align_rows(text.rows, extract, process, progress))
+        process.wait()
+        if process.first:
+            cells = np.concatenate([np.load(part) for part in parts])
+            save_links(folder, gather_links(text.rows, len(corpus), *cells.T), corpus)
+            finish(folder, settings, time.perf_counter() - began)
+            for part in parts:
+                part.unlink()
+        process.wait()
+    return open_links(folder, corpus)
 
 
 def file_links(corpus: PreparedCorpus, file: str, folder: Path, process: Process) -> PieceLinks:
-    """The links of a file, as pieces."""
-    made = {"file": file}
-    if process.first and open_links(folder, corpus, made) is None:
-        save_links(folder, links_from_file(file, corpus), corpus, made)
+    """Read the links of a file, as links between pieces."""
+    settings = {"guided.links": file, "checksum": checksum_of(Path(file))}
+    if process.first and not is_finished(folder, settings):
+        save_links(folder, links_from_file(file, corpus), corpus)
+        finish(folder, settings, seconds=0.0)
     process.wait()
-    return _opened(folder, corpus, made)
-
-
-def _opened(folder: Path, corpus: PreparedCorpus, made: dict[str, Any]) -> PieceLinks:
-    links = open_links(folder, corpus, made)
-    assert links is not None
-    return links
+    return open_links(folder, corpus)
 
 
 def align_rows(packed: PackedRows, extract: Extraction, process: Process, progress: Progress) -> np.ndarray:
-    """The links of this process's share of packed rows: row, source place, target place. (links, 3)"""
+    """Find the links of this process's share of packed rows. Returns row, source place, target place. (links, 3)"""
     device = process.device
     rows = ResidentRows(packed, device)
-    batch = 288 if device.type == "cuda" else 16
+    batch = _BATCH_ROWS[device.type]
     share = range(process.rank * len(packed) // process.world, (process.rank + 1) * len(packed) // process.world)
     found = [torch.zeros(0, 3, dtype=torch.int32, device=device)]
     progress.phase("aligning the corpus", len(share), "rows")

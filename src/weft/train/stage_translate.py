@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,103 +11,102 @@ import torch
 from torch import Tensor
 
 from weft.config import Direction, ModelConfig, TrainingConfig
-from weft.corpus.packing import PackedRows, RowOrder, pack
+from weft.corpus.packing import pack
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.model.losses import WordLoss, linear_word_loss
+from weft.model.rows import PairRows
 from weft.model.torch_folder import load_translation, save_translation
 from weft.model.translation import TranslationModel
-from weft.progress import Progress
+from weft.progress import Progress, say
 from weft.recipe import StartConfig
 from weft.storage import checksum_of
 from weft.text.subwords import PAD, Subwords
-from weft.train.checkpoint import binding_settings, compare_settings
+from weft.text.words import split_spaces
 from weft.train.distributed import Process, environment
 from weft.train.loop import Trainer, train
-from weft.train.task import ResidentRows, precision, trains_in_half
+from weft.train.stages import MODEL, binding_settings, finish, is_finished
+from weft.train.task import ResidentRows, Sums, Task, Text, encoded_sides, trains_in_half
+
+_HELD_OUT_ROWS = 32  # at once
 
 
-class TranslationTask:
+class TranslationTask(Task):
     """Predict every target word from the source sentence and the words before it."""
 
-    figures: tuple[str, ...] = ("plain_loss",)
+    figures = ("plain_loss",)
 
-    def __init__(self, model: TranslationModel, rows: PackedRows, config: TrainingConfig, device: torch.device) -> None:
-        self.module = model.to(device).train()
-        self.smoothing = config.label_smoothing
-        self._rows = ResidentRows(rows, device)
-        self._precision = precision(config, device)
-        self._dtype = torch.bfloat16 if trains_in_half(config, device) else torch.float32
-        if config.compile == "yes" or (config.compile == "auto" and device.type == "cuda"):
-            model.compile_parts()
+    def __init__(self, model: TranslationModel, text: Text, training: TrainingConfig, device: torch.device) -> None:
+        super().__init__(model, text, training, device)
+        self.model = model
+        self._dtype = torch.bfloat16 if trains_in_half(training, device) else torch.float32
 
-    def begin(self, fraction: float) -> None:
-        """Nothing changes while training goes on."""
+    def prepare(self) -> None:
+        super().prepare()
+        wanted = self.training.compile
+        if wanted == "yes" or (wanted == "auto" and self.device.type == "cuda"):
+            self.model.compile_parts()
 
-    def word_loss(self, states: Tensor, labels: Tensor) -> WordLoss:
-        """Of decoder states (batch, target, width) that are to predict ``labels`` (batch, target)."""
+    def word_loss(self, pair: PairRows) -> WordLoss:
+        """Return the loss of the target words, summed."""
+        with self.precision:
+            states = self.model(pair.source, pair.target)  # (batch, target, width)
         states = states.to(self._dtype).flatten(0, 1)
-        return linear_word_loss(states, self.module.table, labels.flatten(), self.smoothing)
+        return linear_word_loss(states, self.model.table, pair.target.ids.flatten(), self.training.label_smoothing)
 
-    def sums(self, rows: Tensor) -> Tensor:
-        pair = self._rows.pair(rows)
-        with self._precision:
-            states = self.module(pair.source, pair.target)
-        loss = self.word_loss(states, pair.target.ids)
-        return torch.stack([loss.smoothed, (pair.target.ids != PAD).sum().float(), loss.plain])
-
-    def watch(self, report: dict[str, float], fraction: float) -> None:
-        """Losses say it all."""
+    def sums(self, rows: Tensor) -> Sums:
+        pair = self.rows.pair(rows)
+        loss, tokens = self.word_loss(pair), (pair.target.ids != PAD).sum()
+        return Sums(loss.smoothed, tokens, (loss.plain / tokens,))
 
 
 def train_translation(
     corpus: PreparedCorpus,
     model_config: ModelConfig,
-    config: TrainingConfig,
-    directions: tuple[Direction, ...],
+    training: TrainingConfig,
+    folders: dict[Direction, Path],
     start: StartConfig,
-    run: Path,
     process: Process,
-) -> dict[Direction, Path]:
-    """Train, or go on training, the models of ``directions``; the folders of the finished models."""
-    models = {direction: run / direction / "model" for direction in directions}
-    starts = {direction: Path(getattr(start, direction)) for direction in directions if getattr(start, direction)}
+) -> None:
+    """Train the models of some directions side by side, as far as that was not done; each in its folder."""
     settings = {
         direction: {
             "corpus": corpus.checksum,
             "direction": direction,
-            **({"start": checksum_of(starts[direction] / "model.safetensors")[:16]} if direction in starts else {}),
-            **binding_settings(model=model_config, training=config),
+            "start": _checksum_of_model(getattr(start, direction)),
+            **binding_settings(model=model_config, training=training),
         }
-        for direction in directions
+        for direction in folders
     }
-    unfinished = [direction for direction in directions if not _finished(models[direction], settings[direction])]
+    unfinished = [one for one, folder in folders.items() if not is_finished(folder, settings[one])]
     if not unfinished:
-        return models
+        return
+    text = Text.of(corpus, training)
+    trainers: dict[Direction, Trainer] = {}
     with Progress(visible=process.first) as progress:
-        packed = pack(corpus.source, corpus.target, config.row_length, config.seed)
-        trainers = {}
         for direction in unfinished:
-            rows = packed if direction == "forward" else packed.swapped()
-            torch.manual_seed(config.seed)
+            torch.manual_seed(training.seed)
             model = TranslationModel(model_config, len(corpus.subwords))
-            if direction in starts:
-                begin_from(model, corpus.subwords, starts[direction])
-            task = TranslationTask(model, rows, config, process.device)
-            order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
-            trainers[direction] = Trainer(task, config, order, process, run / direction, settings[direction])
+            if getattr(start, direction):
+                begin_from(model, corpus.subwords, Path(getattr(start, direction)))
+            own_text = text if direction == "forward" else text.swapped()
+            task = TranslationTask(model, own_text, training, process.device)
+            trainers[direction] = Trainer(task, process, folders[direction], settings[direction])
             if process.first:
-                progress.say(_introduction(direction, trainers[direction], model, rows))
+                progress.say(_introduction(direction, trainers[direction]))
         train("translation", list(trainers.values()), process, progress)
     if process.first:
         for direction, trainer in trainers.items():
-            _export(models[direction], trainer, corpus, model_config, direction, settings[direction])
+            _finish(folders[direction], trainer, corpus, model_config, direction, settings[direction])
     process.wait()
-    return models
+
+
+def _checksum_of_model(folder: str) -> str:
+    return checksum_of(Path(folder) / "model.safetensors")[:16] if folder else ""
 
 
 def begin_from(model: TranslationModel, subwords: Subwords, folder: Path) -> None:
-    """Give a new model the weights of a finished one, and its embeddings for the pieces that both of them know."""
+    """Give a new model the weights of a finished one, and its embeddings of the pieces that both of them know."""
     other = load_translation(folder, torch.device("cpu"))
     if dataclasses.replace(other.model.config, dropout=model.config.dropout) != model.config:
         raise WeftError(f"{folder}: cannot begin from a model of another shape; the table [model] must say its own")
@@ -119,20 +118,13 @@ def begin_from(model: TranslationModel, subwords: Subwords, folder: Path) -> Non
     model.load_state_dict(other.model.state_dict() | {"embedding.words.weight": embeddings})
 
 
-def _finished(model: Path, settings: dict[str, Any]) -> bool:
-    path = model / "config.json"
-    if not path.exists():
-        return False
-    compare_settings(path, json.loads(path.read_text(encoding="utf-8"))["training"]["settings"], settings)
-    return True
-
-
-def _introduction(direction: str, trainer: Trainer, model: TranslationModel, rows: PackedRows) -> str:
-    order = trainer.order
+def _introduction(direction: str, trainer: Trainer) -> str:
+    order, rows = trainer.order, trainer.task.text.rows
+    size = sum(parameter.numel() for parameter in trainer.task.module.parameters())
     tokens = order.batch_rows * rows.target_tokens / len(rows)
     epoch = len(rows) / order.batch_rows
     lines = [
-        f"{direction}: {model.parameter_count:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
+        f"{direction}: {size:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
         f"{tokens:,.0f} target tokens an update ({rows.padding:.1%} padding), {epoch:,.0f} updates an epoch"
     ]
     if rows.left_out:
@@ -143,7 +135,7 @@ def _introduction(direction: str, trainer: Trainer, model: TranslationModel, row
     return "\n".join(lines)
 
 
-def _export(
+def _finish(
     folder: Path,
     trainer: Trainer,
     corpus: PreparedCorpus,
@@ -151,13 +143,43 @@ def _export(
     direction: Direction,
     settings: dict[str, Any],
 ) -> None:
-    module = trainer.task.module
+    """Write the finished model and, if pairs were held out, its loss on them."""
     averaged = trainer.config.average > 1
+    module = trainer.task.module
     weights = trainer.checkpoints.averaged_weights(module) if averaged else module.state_dict()
-    training = {
-        "updates": trainer.update,
+    figures: dict[str, Any] = {"updates": trainer.update}
+    text = _held_out(corpus, trainer.config)
+    if text is not None:
+        text = text if direction == "forward" else text.swapped()
+        model = TranslationModel(config, len(corpus.subwords))  # a new one, which is not compiled for rows of training
+        model.load_state_dict(weights)
+        figures["held_out_loss"] = loss = held_out_loss(model, text, trainer.config, trainer.process.device)
+        say(f"{direction}: −log p is {loss:.3f} a token on {len(text.rows.pairs):,} held-out pairs")
+    described = {
         "seconds": trainer.seconds,
         "environment": environment(trainer.process.device),
         "settings": settings,
+        **figures,
     }
-    save_translation(folder, weights, config, corpus.subwords, direction, training)
+    save_translation(folder / MODEL, weights, config, corpus.subwords, direction, described)
+    finish(folder, settings, trainer.seconds, **figures)
+
+
+@torch.no_grad()
+def held_out_loss(model: TranslationModel, text: Text, training: TrainingConfig, device: torch.device) -> float:
+    """Return −log p of a target token of a text, without dropout."""
+    task = TranslationTask(model.to(device).eval(), text, training, device)
+    rows = ResidentRows(text.rows, device)
+    numbers = torch.arange(len(text.rows), device=device)
+    losses = [task.word_loss(rows.pair(batch)).plain for batch in numbers.split(_HELD_OUT_ROWS)]
+    return torch.stack(losses).sum().item() / text.rows.target_tokens
+
+
+def _held_out(corpus: PreparedCorpus, training: TrainingConfig) -> Text | None:
+    """Return the pairs that were held out of training, or None if there are none that fit into a row."""
+    lines = corpus.held_out.read_text(encoding="utf-8").split("\n")
+    columns = (line.split("\t") for line in lines if line)
+    sides = encoded_sides(((split_spaces(source), split_spaces(target)) for source, target in columns), corpus.subwords)
+    if not ((sides[0].lengths < training.row_length) & (sides[1].lengths < training.row_length)).any():
+        return None
+    return Text(partial(pack, *sides, training.row_length))

@@ -1,96 +1,110 @@
 """Tune a small aligner to other text: without gold, without a teacher, in minutes on a CPU.
 
-Where text differs from what an aligner has learned from, it is less sure, and some of its links are wrong. But words
-meet in many sentences, and mostly their links are right. So the aligner reads the text, makes a lexicon of its own
-attention (``weft.train.lexicon``), and learns that attention as the lexicon corrects it: what is right most of the time
-becomes right everywhere.
+If text differs from what an aligner has learned from, the aligner is less sure, and some of its links are wrong. But
+words meet in many sentences, and mostly their links are right. So the aligner learns its own attention on that text, as
+corrected by a lexicon of it (``stage_distil.refine``): what is right most of the time becomes right everywhere.
 """
 
 from __future__ import annotations
 
-import copy
+import hashlib
 import itertools
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from weft.align.model_folder import card, checksum, read_aligner
 from weft.config import TuneConfig
-from weft.corpus.packing import PackedRows, pack
+from weft.corpus.packing import pack
 from weft.corpus.prepared import Side
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.scorer import stored_scorers
+from weft.progress import say
+from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import Subwords
 from weft.text.words import sentence_pair
-from weft.train.checkpoint import binding_settings
 from weft.train.distributed import Process
+from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
-from weft.train.lexicon import corrected_by_lexicon
-from weft.train.stage_distil import DistilTask
-from weft.train.task import ResidentRows, train_stage
+from weft.train.stage_distil import refine, train_fast
+from weft.train.stages import ALIGNER, binding_settings
+from weft.train.task import Text, encoded_sides
 
-_SAMPLE_ROWS = 64  # to measure the sizes of numbers on
+_LEAST_PAIRS = 100  # fewer say nothing about words in general
 
 
-def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process) -> Path:
-    """An aligner that has begun as ``model`` and learned from a corpus; its folder, ``run/aligner``."""
+def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool = False) -> Path:
+    """Let the aligner ``model`` learn from a corpus. Returns the folder of the new aligner, ``run/aligner``.
+
+    Goes on where it stopped, with the same text, model and settings; ``force`` starts again. Raises WeftError if the
+    text is too small to learn from.
+    """
     content = read_aligner(model)
     subwords = content.subwords
+    sides = _encoded(corpus, subwords, config.pairs)
+    text = Text(partial(pack, *sides, config.training.row_length, config.training.seed))
+    if force and process.first:
+        for name in ("tune", "fast", ALIGNER):
+            shutil.rmtree(run / name, ignore_errors=True)
+    process.wait()
     torch.manual_seed(config.training.seed)
     scorer, fast = stored_scorers(content, config.dropout)
-    packed = _packed(corpus, subwords, config)
-    training, device = config.training, process.device
-    settings = {"model": checksum(model)[:16], **binding_settings(tune=config)}
-    before = copy.deepcopy(scorer).to(device).eval()
-
-    def task(rows: PackedRows) -> DistilTask:
-        teach = corrected_by_lexicon(before.attention, rows, config.lexicon, len(subwords), process)
-        return DistilTask(scorer, teach, rows, training, device)
-
-    train_stage("tuning", scorer, lambda: packed, task, training, run / "tune", settings, process)
+    settings = {
+        "model": checksum(model)[:16],
+        "text": _checksum(sides),
+        **binding_settings(tune=config),
+    }
+    if process.first:
+        needed = shown_time(tuning_minutes(content.config, config, process.device))
+        say(
+            f"tuning to {len(sides[0]):,} sentence pairs: {config.training.updates:,} updates"
+            f"{', and as many of the fast encoders' if fast is not None else ''}; about {needed} on {process.device}"
+        )
+    refine("tuning", scorer, config, text, run / "tune", settings, process)
     if fast is not None:  # it reads the embeddings that have just been tuned
-        scorer.requires_grad_(False)
-
-        def fast_task(rows: PackedRows) -> DistilTask:
-            return DistilTask(fast, scorer.attention, rows, training, device)
-
-        train_stage("tuning fast", fast, lambda: packed, fast_task, training, run / "fast", settings, process)
-    sample = torch.arange(min(_SAMPLE_ROWS, len(packed)), device=process.device)
-    folder = run / "aligner"
-    text = ResidentRows(packed, process.device).pair(sample)
-    save_aligner(folder, scorer, fast, [text], subwords, content.config.threshold)
-    old_card = card(model) if (model / "README.md").exists() else ""
-    note = (
-        f"Tuned to {len(packed.pairs):,} sentence pairs of other text; what follows is said of the aligner it began as."
-    )
-    (folder / "README.md").write_text(f"# Tuned aligner\n\n{note}\n\n{old_card}", encoding="utf-8")
+        train_fast("tuning fast", scorer, fast, config.training, text, run / "fast", settings, process)
+    folder = run / ALIGNER
+    if process.first:
+        save_aligner(folder, scorer, fast, [text.sample(process.device)], subwords, content.config.threshold)
+        write_text(folder / "README.md", _card(model, len(sides[0])))
+    process.wait()
     return folder
 
 
-def _packed(corpus: Corpus, subwords: Subwords, config: TuneConfig) -> PackedRows:
-    """The first pairs of a corpus, in rows."""
-    sides: list[list[list[int]]] = [[], []]
-    for pair in itertools.islice(_pairs(corpus), config.pairs):
-        sentences = sentence_pair(*pair, subwords.text, subwords.text.tokenisation)
-        encoded = [subwords.encode(sentence.words).ids for sentence in sentences]
-        if all(encoded):
-            for side, ids in zip(sides, encoded, strict=True):
-                side.append(ids)
-    if not sides[0]:
-        raise WeftError(f"{(corpus.files or corpus.source)[0]}: no sentence pair in it that has words on both sides")
-    source, target = (_side(side) for side in sides)
-    return pack(source, target, config.training.row_length, config.training.seed)
+def _card(model: Path, pairs: int) -> str:
+    before = card(model) if (model / "README.md").exists() else ""
+    return (
+        f"# Tuned aligner\n\nTuned to {pairs:,} sentence pairs. The card of the original aligner follows.\n\n{before}"
+    )
 
 
-def _pairs(corpus: Corpus) -> Iterator[tuple[str, str]]:
+def _encoded(corpus: Corpus, subwords: Subwords, most: int) -> tuple[Side, Side]:
+    """Cut the first pairs of a corpus into pieces."""
     with remedy_for_bad_lines("fix the line or leave it out"):
-        for block in corpus.blocks():
-            yield from block.pairs()
+        sides = encoded_sides(itertools.islice(_words(corpus, subwords), most or None), subwords)
+    if len(sides[0]) < _LEAST_PAIRS:
+        raise WeftError(
+            f"{(corpus.files or corpus.source)[0]}: {len(sides[0]):,} sentence pairs with words on both sides are too "
+            f"few to learn from; it takes {_LEAST_PAIRS:,}, and some thousands to make a difference"
+        )
+    return sides
 
 
-def _side(sentences: Sequence[Sequence[int]]) -> Side:
-    offsets = np.cumsum([0, *(len(ids) for ids in sentences)])
-    return Side(np.array(list(itertools.chain.from_iterable(sentences)), np.int64), offsets)
+def _words(corpus: Corpus, subwords: Subwords) -> Iterator[tuple[list[str], list[str]]]:
+    for block in corpus.blocks():
+        for pair in block.pairs():
+            source, target = sentence_pair(*pair, subwords.text, subwords.text.tokenisation)
+            yield source.words, target.words
+
+
+def _checksum(sides: tuple[Side, Side]) -> str:
+    """Return a short checksum of a text."""
+    found = hashlib.sha256()
+    for side in sides:
+        found.update(side.ids.tobytes())
+        found.update(side.offsets.tobytes())
+    return found.hexdigest()[:16]

@@ -1,0 +1,45 @@
+"""Settings on the command line and in files."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from weft.config import PrepareConfig, TuneConfig
+from weft.config_io import from_dict, put_settings, split_settings, to_dict, with_settings
+from weft.errors import WeftError
+from weft.recipe import GoldConfig
+
+
+def test_true_is_not_one() -> None:
+    assert from_dict(GoldConfig, {"base": 1}, "gold").base == 1
+    with pytest.raises(WeftError, match="gold: base must be one of 0, 1, not True"):
+        from_dict(GoldConfig, {"base": True}, "gold")
+
+
+def test_settings_of_any_config() -> None:
+    tuned = with_settings(TuneConfig(), ["training.updates=5", "lexicon=7"])
+    assert tuned.lexicon == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
+    assert with_settings(PrepareConfig(), ["text.tokenisation=simple"]).text.tokenisation == "simple"
+    assert with_settings(PrepareConfig(), []) == PrepareConfig()
+    with pytest.raises(WeftError, match="settings: unknown setting 'merge'"):
+        with_settings(PrepareConfig(), ["merge=5"])
+
+
+def test_values_are_toml_or_plain_text() -> None:
+    values = put_settings({"a": {"b": 1}}, ["a.c=[1, 2]", "name=some text", "x.y=true"])
+    assert values == {"a": {"b": 1, "c": [1, 2]}, "name": "some text", "x": {"y": True}}
+
+
+def test_a_file_with_an_equals_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a=b").touch()
+    given = ["a=b", "run=mine", "Text=1.tsv", "dir/x=1.tsv", "training.updates=5"]
+    assert split_settings(given) == (["a=b", "Text=1.tsv", "dir/x=1.tsv"], ["run=mine", "training.updates=5"])
+
+
+def test_configs_survive_json() -> None:
+    config = PrepareConfig(merges=5, ratio=2.5)
+    assert from_dict(PrepareConfig, to_dict(config), "here") == config
