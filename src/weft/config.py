@@ -89,6 +89,9 @@ class PrepareConfig:
     skip_bad: bool = False
     """Leave out and count lines that cannot be read, instead of stopping at the first."""
 
+    def __post_init__(self) -> None:
+        _at_least(self, 0, "merges", "longest", "ratio", "hold_out", "seed")
+
 
 @dataclass(frozen=True)
 class ModelConfig:

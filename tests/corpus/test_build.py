@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import subprocess
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from weft.config import PrepareConfig, TextConfig
-from weft.config_io import from_dict, to_dict
+from weft.config_io import from_dict
 from weft.corpus import build as prepare_module
 from weft.corpus.build import prepare, report
 from weft.corpus.made_up import sentence_pairs
@@ -83,7 +84,7 @@ def mixed(tmp_path: Path) -> Corpus:
 def test_all_that_is_left_out_is_counted(mixed: Corpus, tmp_path: Path) -> None:
     config = PrepareConfig(merges=50, longest=50, ratio=3.0, drop_duplicates=True, skip_bad=True)
     prepared = prepare(mixed, config, tmp_path / "corpus")
-    assert prepared.manifest["counts"] == {
+    assert prepared.manifest.counts == {
         "read": 45,
         "bad": 3,
         "empty": 4,
@@ -94,18 +95,18 @@ def test_all_that_is_left_out_is_counted(mixed: Corpus, tmp_path: Path) -> None:
     }
     assert training_pairs(prepared) == [(source.lower(), target.lower()) for source, target in sentence_pairs(30, 2)]
     file = mixed.files[0]
-    assert [line.partition(": ")[0] for line in prepared.manifest["bad_lines"]] == [f"{file}:{n}" for n in (10, 11, 12)]
+    assert [line.partition(": ")[0] for line in prepared.manifest.bad_lines] == [f"{file}:{n}" for n in (10, 11, 12)]
 
 
 def test_by_default_only_empty_pairs_and_very_long_ones_are_left_out(mixed: Corpus, tmp_path: Path) -> None:
-    counts = prepare(mixed, PrepareConfig(merges=50, skip_bad=True), tmp_path / "corpus").manifest["counts"]
+    counts = prepare(mixed, PrepareConfig(merges=50, skip_bad=True), tmp_path / "corpus").manifest.counts
     assert {name: count for name, count in counts.items() if count} == {"read": 45, "bad": 3, "empty": 4, "kept": 38}
 
 
 def test_limits_are_the_last_that_is_kept(tmp_path: Path) -> None:
     pairs = [("w " * 6, "w " * 2), ("w " * 7, "w " * 7), ("w " * 8, "w " * 8), ("w " * 7, "w " * 2)]
     config = PrepareConfig(merges=5, longest=7, ratio=3.0)
-    counts = prepare(write_pairs(tmp_path / "text.tsv", pairs), config, tmp_path / "corpus").manifest["counts"]
+    counts = prepare(write_pairs(tmp_path / "text.tsv", pairs), config, tmp_path / "corpus").manifest.counts
     assert counts == {"read": 4, "kept": 2, "too long": 1, "unequal lengths": 1}
 
 
@@ -113,7 +114,7 @@ def test_the_report_names_every_reason(mixed: Corpus, tmp_path: Path) -> None:
     config = PrepareConfig(merges=50, longest=50, ratio=3.0, drop_duplicates=True, skip_bad=True, hold_out=2)
     prepared = prepare(mixed, config, tmp_path / "corpus")
     text = report(prepared)
-    counts = prepared.manifest["counts"]
+    counts = prepared.manifest.counts
     assert counts["held out"] == 2
     assert f"{counts['kept']} of 45 pairs" in text
     left_out = {name: count for name, count in counts.items() if name not in {"read", "kept"} and count}
@@ -156,7 +157,7 @@ def test_no_training_pair_shares_a_side_with_a_held_out_one(related: Corpus, tmp
     apart = [pair for pair in everything if pair[0] not in sources and pair[1] not in targets]
     assert training_pairs(prepared) == apart
     assert len(set(held_out)) == 10 and set(held_out) <= set(everything)
-    counts = prepared.manifest["counts"]
+    counts = prepared.manifest.counts
     assert counts["held out"] == 10
     assert counts["like held out"] == len(everything) - 10 - len(apart) >= 20
     assert counts["kept"] == len(apart) == len(prepared)
@@ -213,7 +214,7 @@ def test_ids_decode_to_the_normalised_text(text: TextConfig, tmp_path: Path) -> 
     normalise = normaliser(text)
     expected = [tuple(" ".join(map(normalise, side.split(" "))) for side in pair) for pair in pairs]
     assert training_pairs(prepared) == expected
-    assert prepared.manifest["pieces"] == {"source": len(prepared.source.ids), "target": len(prepared.target.ids)}
+    assert prepared.manifest.pieces == {"source": len(prepared.source.ids), "target": len(prepared.target.ids)}
 
 
 def test_moses_words_are_the_words_of_the_folder(tmp_path: Path) -> None:
@@ -227,14 +228,14 @@ def test_vocabularies_beyond_sixteen_bits_have_wider_ids(tmp_path: Path) -> None
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=40)) for _ in range(5_000)]
     text = write_pairs(tmp_path / "text.tsv", ((f"{word} {word}", word) for word in words))
     prepared = prepare(text, PrepareConfig(merges=65_300), tmp_path / "corpus")
-    assert prepared.manifest["id_type"] == "<u4"
+    assert prepared.manifest.id_type == "<u4"
     assert prepared.source.ids.max() == len(prepared.subwords) - 1 == 65_557
     assert [target for _, target in training_pairs(prepared)] == words
 
 
 def test_usual_vocabularies_have_ids_of_two_bytes(corpus: PreparedCorpus) -> None:
-    assert corpus.manifest["vocabulary"] == len(corpus.subwords) == 458
-    assert corpus.manifest["id_type"] == "<u2"
+    assert corpus.manifest.vocabulary == len(corpus.subwords) == 458
+    assert corpus.manifest.id_type == "<u2"
     assert corpus.source.ids.dtype == np.uint16 and corpus.source.offsets.dtype == np.int64
 
 
@@ -242,28 +243,16 @@ def test_the_manifest_records_options_inputs_and_checksums(text_file: Path, tmp_
     config = PrepareConfig(text=TextConfig(sharp_s=True), merges=30, longest=90, ratio=9, hold_out=4, seed=8)
     prepared = prepare(Corpus(files=(str(text_file),)), config, tmp_path / "corpus")
     manifest = prepared.manifest
-    assert manifest["options"] == to_dict(config)
+    assert manifest.options == config
     assert prepared.config == config
-    assert manifest["inputs"] == {"files": [str(text_file)], "source": [], "target": []}
-    recorded = {name: file["sha256"] for name, file in manifest["files"].items()}
+    assert manifest.inputs == {"files": [str(text_file)], "source": [], "target": []}
+    recorded = {name: file.sha256 for name, file in manifest.files.items()}
     present = contents(tmp_path / "corpus")
     del present["manifest.json"]
     assert recorded == present
     assert set(recorded) == {
         "held-out.tsv", "source.ids", "source.offsets", "target.ids", "target.offsets", "tokenizer.json"
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ["source.ids", "source.offsets", "target.ids", "target.offsets", "tokenizer.json"])
-def test_a_flipped_byte_is_detected(name: str, text_file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "corpus"
-    prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
-    open_prepared(folder, verify=True)
-    content = bytearray((folder / name).read_bytes())
-    content[len(content) // 2] ^= 1
-    (folder / name).write_bytes(content)
-    with pytest.raises(WeftError, match=rf"{name}: missing or not as weft prepare wrote it"):
-        open_prepared(folder, verify=True)
 
 
 @pytest.mark.parametrize("change", ["shorter", "missing"])
@@ -279,10 +268,14 @@ def test_a_file_of_another_size_is_detected_at_once(change: str, text_file: Path
         open_prepared(folder)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "another"}'])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": "another"}', '{"format": "weft prepared corpus 1"}', "counts", "files"]
+)
 def test_a_damaged_manifest_is_an_error(content: str, text_file: Path, tmp_path: Path) -> None:
     folder = tmp_path / "corpus"
     prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
+    if content in {"counts", "files"}:  # of another type
+        content = json.dumps(json.loads((folder / "manifest.json").read_text(encoding="utf-8")) | {content: 1})
     (folder / "manifest.json").write_text(content, encoding="utf-8")
     with pytest.raises(WeftError, match=r"manifest\.json: .*make it with weft prepare"):
         open_prepared(folder)
@@ -308,8 +301,8 @@ def test_several_processes_make_the_same_folder_as_one(tmp_path: Path, monkeypat
         monkeypatch.setattr(prepare_module, "available_cores", lambda processes=processes: processes)
         manifests.append(prepare(corpus, config, tmp_path / f"with {processes}").manifest)
     assert manifests[0] == manifests[1]
-    assert manifests[0]["counts"]["kept"] > 10_000
-    assert manifests[0]["bad_lines"][0].startswith(f"{corpus.files[0]}:5001: ")
+    assert manifests[0].counts["kept"] > 10_000
+    assert manifests[0].bad_lines[0].startswith(f"{corpus.files[0]}:5001: ")
 
 
 # -- folders that exist ------------------------------------------------------------------------------------------------
@@ -375,10 +368,9 @@ def test_a_failure_in_a_worker_leaves_nothing(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("name", ["merges", "longest", "ratio", "hold_out", "seed"])
-def test_negative_numbers_are_an_error(name: str, text_file: Path, tmp_path: Path) -> None:
-    config = from_dict(PrepareConfig, {name: -1}, "test")
-    with pytest.raises(WeftError, match=f"--{name.replace('_', '-')} must not be negative"):
-        prepare(Corpus(files=(str(text_file),)), config, tmp_path / "corpus")
+def test_negative_numbers_are_an_error(name: str) -> None:
+    with pytest.raises(WeftError, match=f"test: {name} must be at least 0, but is -1"):
+        from_dict(PrepareConfig, {name: -1}, "test")
 
 
 def test_force_does_not_delete_what_is_no_prepared_corpus(text_file: Path, tmp_path: Path) -> None:
@@ -438,7 +430,7 @@ def test_the_command_line_reports_and_makes_the_same_folder(text_file: Path, tmp
     assert result.stdout == ""
     config = PrepareConfig(text=TextConfig(lowercase=False), merges=20, hold_out=5, seed=3)
     here = prepare(Corpus(files=(str(text_file),)), config, tmp_path / "here")
-    there = open_prepared(tmp_path / "corpus", verify=True)
+    there = open_prepared(tmp_path / "corpus")
     assert there.config == config
     assert there.checksum == here.checksum
     assert result.stderr.strip() == report(here).replace(str(here.folder), "corpus")

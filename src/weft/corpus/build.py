@@ -23,11 +23,10 @@ from pathlib import Path
 import numpy as np
 
 from weft.config import PrepareConfig
-from weft.config_io import to_dict
-from weft.corpus.prepared import FORMAT, MANIFEST, SIDES, PreparedCorpus, open_prepared, read_manifest
+from weft.corpus.prepared import SIDES, FileRecord, Manifest, PreparedCorpus, open_prepared, read_manifest
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
-from weft.storage import atomic_folder, checksum_of, write_array, write_json
+from weft.storage import atomic_folder, checksum_of, write_array
 from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
 from weft.text.subwords import Subwords
@@ -40,9 +39,6 @@ _BAD_LINES_SHOWN = 5
 
 def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = False) -> PreparedCorpus:
     """Make the prepared folder ``folder`` from ``corpus``, or fail and leave no trace."""
-    for name in ("merges", "longest", "ratio", "hold_out", "seed"):
-        if getattr(config, name) < 0:
-            raise WeftError(f"--{name.replace('_', '-')} must not be negative, but is {getattr(config, name)}")
     if folder.exists():
         if not force:
             raise WeftError(f"{folder}: already exists; choose another folder or overwrite it with --force")
@@ -70,22 +66,18 @@ def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progre
     spool.unlink()
 
     counts["kept"] = int(keep.sum())
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": checksum_of(path)} for path in sorted(staging.iterdir())
-    }
-    manifest = {
-        "format": FORMAT,
-        "counts": dict(counts),
-        "bad_lines": bad_lines,
-        "pieces": {side: files[f"{side}.ids"]["bytes"] // np.dtype(id_type).itemsize for side in SIDES},
-        "vocabulary": len(subwords),
-        "merges": subwords.merges,
-        "id_type": id_type,
-        "inputs": {"files": corpus.files, "source": corpus.source, "target": corpus.target},
-        "options": to_dict(config),
-        "files": files,
-    }
-    write_json(staging / MANIFEST, manifest)
+    files = {path.name: FileRecord(path.stat().st_size, checksum_of(path)) for path in sorted(staging.iterdir())}
+    Manifest(
+        counts=dict(counts),
+        bad_lines=bad_lines,
+        pieces={side: files[f"{side}.ids"].bytes // np.dtype(id_type).itemsize for side in SIDES},
+        vocabulary=len(subwords),
+        merges=subwords.merges,
+        id_type=id_type,
+        inputs={name: list(getattr(corpus, name)) for name in ("files", "source", "target")},
+        options=config,
+        files=files,
+    ).write(staging)
 
 
 # -- read: lines to words ----------------------------------------------------------------------------------------------
@@ -263,17 +255,17 @@ def _left_out(counts: Counter[str] | dict[str, int]) -> str:
 
 
 def report(corpus: PreparedCorpus) -> str:
-    """What was prepared and what was left out, for people."""
+    """Return lines that say what was prepared and what was left out."""
     manifest = corpus.manifest
-    counts = manifest["counts"]
-    sizes = " / ".join(f"{manifest['pieces'][side]:,}" for side in SIDES)
+    counts, bad_lines = manifest.counts, manifest.bad_lines
+    sizes = " / ".join(f"{manifest.pieces[side]:,}" for side in SIDES)
     lines = [
         f"{corpus.folder}: {counts['kept']:,} of {counts['read']:,} pairs, {sizes} pieces, "
-        f"vocabulary of {manifest['vocabulary']:,} ({manifest['merges']:,} merges)"
+        f"vocabulary of {manifest.vocabulary:,} ({manifest.merges:,} merges)"
     ]
     if left_out := _left_out(counts):
         lines.append(f"left out: {left_out}")
-    lines += [f"bad line {line}" for line in manifest["bad_lines"]]
-    if counts.get("bad", 0) > len(manifest["bad_lines"]):
-        lines.append(f"… and {counts['bad'] - len(manifest['bad_lines']):,} more bad lines")
+    lines += [f"bad line {line}" for line in bad_lines]
+    if counts.get("bad", 0) > len(bad_lines):
+        lines.append(f"… and {counts['bad'] - len(bad_lines):,} more bad lines")
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """A corpus on disk as memory-mapped ids: made once by ``weft prepare``, opened at once, whatever its size.
 
-manifest.json     counts, options, checksums; written last, so a folder that has one is complete
+manifest.json     counts, options, checksums
 tokenizer.json    the joint byte pair encoding
 source.ids        pieces of all source sentences, one after the other, without end-of-sentence symbols
 source.offsets    where each sentence begins in source.ids (pairs + 1 numbers)
@@ -10,23 +10,63 @@ held-out.tsv      the pairs held out of training, in the user's own words
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
+import typing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from weft.config import PrepareConfig
-from weft.config_io import from_dict
+from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
-from weft.storage import checksum_of, read_description
+from weft.storage import read_description, write_json
 from weft.text.subwords import Subwords
 
-FORMAT = "weft prepared corpus 1"
-MANIFEST = "manifest.json"
 SIDES = ("source", "target")
+
+_FORMAT = "weft prepared corpus 1"
+_MANIFEST = "manifest.json"
+_REMEDY = "; make it with weft prepare"
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """What a file of a prepared folder was when it was written."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a prepared folder holds and how it was made."""
+
+    counts: dict[str, int]
+    """Pairs: ``read``, ``kept``, and for each reason those that were left out."""
+    bad_lines: list[str]
+    """The first lines that could not be read, with their problems."""
+    pieces: dict[str, int]
+    """Of each side."""
+    vocabulary: int
+    merges: int
+    id_type: str
+    inputs: dict[str, list[str]]
+    """Names of the files that were read: ``files``, ``source``, ``target``."""
+    options: PrepareConfig
+    files: dict[str, FileRecord]
+
+    def write(self, folder: Path) -> None:
+        """Write the manifest into a folder."""
+        write_json(folder / _MANIFEST, {"format": _FORMAT, **to_dict(self)})
+
+    @property
+    def checksum(self) -> str:
+        """Stands for the content of all files."""
+        files = {name: dataclasses.asdict(record) for name, record in self.files.items()}
+        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -53,8 +93,7 @@ class PreparedCorpus:
     """An opened folder."""
 
     folder: Path
-    manifest: dict[str, Any]
-    config: PrepareConfig
+    manifest: Manifest
     subwords: Subwords
     source: Side
     target: Side
@@ -63,32 +102,48 @@ class PreparedCorpus:
         return len(self.source)
 
     @property
+    def config(self) -> PrepareConfig:
+        return self.manifest.options
+
+    @property
     def held_out(self) -> Path:
+        """The file of the pairs that were held out of training."""
         return self.folder / "held-out.tsv"
 
     @property
     def checksum(self) -> str:
         """Stands for the whole content: checkpoints record it."""
-        return hashlib.sha256(json.dumps(self.manifest["files"], sort_keys=True).encode()).hexdigest()
+        return self.manifest.checksum
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a complete folder."""
-    return read_description(folder / MANIFEST, FORMAT, "prepared corpus", "; make it with weft prepare")
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a prepared folder. Raises WeftError if there is none or it is damaged."""
+    path = folder / _MANIFEST
+    hints = typing.get_type_hints(Manifest)
+    described = read_description(path, _FORMAT, "prepared corpus", _REMEDY, needs=tuple(hints))
+    for name, hint in hints.items():
+        kind = dict if dataclasses.is_dataclass(hint) else typing.get_origin(hint) or hint
+        if not isinstance(described[name], kind):
+            raise WeftError(f"{path}: damaged, '{name}' is not of type {kind.__name__}{_REMEDY}")
+    members = {name: described[name] for name in hints}
+    members["options"] = from_dict(PrepareConfig, described["options"], f"{path}: options")
+    try:
+        members["files"] = {name: FileRecord(**record) for name, record in described["files"].items()}
+    except TypeError:
+        raise WeftError(f"{path}: damaged, 'files' has other members{_REMEDY}") from None
+    return Manifest(**members)
 
 
-def open_prepared(folder: Path, verify: bool = False) -> PreparedCorpus:
-    """Open a prepared folder; sizes are always checked, checksums where ``verify`` says so (it reads everything)."""
+def open_prepared(folder: Path) -> PreparedCorpus:
+    """Open a prepared folder. Raises WeftError if it is damaged; of its files the sizes are checked."""
     manifest = read_manifest(folder)
-    for name, recorded in manifest["files"].items():
+    for name, record in manifest.files.items():
         path = folder / name
-        size = path.stat().st_size if path.is_file() else -1
-        if size != recorded["bytes"] or (verify and checksum_of(path) != recorded["sha256"]):
+        if not path.is_file() or path.stat().st_size != record.bytes:
             raise WeftError(f"{path}: missing or not as weft prepare wrote it; run weft prepare again")
-    config = from_dict(PrepareConfig, manifest["options"], f"{folder / MANIFEST}: options")
-    sides = [_open_side(folder, side, manifest["id_type"]) for side in SIDES]
-    subwords = Subwords.load(folder / "tokenizer.json", config.text)
-    return PreparedCorpus(folder, manifest, config, subwords, *sides)
+    source, target = (_open_side(folder, side, manifest.id_type) for side in SIDES)
+    subwords = Subwords.load(folder / "tokenizer.json", manifest.options.text)
+    return PreparedCorpus(folder, manifest, subwords, source, target)
 
 
 def _open_side(folder: Path, side: str, id_type: str) -> Side:

@@ -92,7 +92,7 @@ def _prepared(recipe: Recipe, process: Process) -> PreparedCorpus:
 def _check_same(recipe: Recipe, folder: Path) -> None:
     manifest = read_manifest(folder)
     inputs = {"files": list(recipe.files), "source": list(recipe.source), "target": list(recipe.target)}
-    if manifest["inputs"] != inputs or manifest["options"] != to_dict(recipe.prepare):
+    if manifest.inputs != inputs or manifest.options != recipe.prepare:
         raise WeftError(
             f"{folder}: holds a corpus made from other files or with other options; "
             "choose another run folder or remove this one"
