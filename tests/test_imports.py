@@ -78,7 +78,7 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
         "import sys; from weft.cli import main; sys.argv = ['weft', *sys.argv[1:]]\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'onnxruntime', 'matplotlib', 'sacrebleu', 'pyarrow'}\n"
+        "heavy = {'torch', 'onnxruntime', 'matplotlib', 'sacrebleu', 'pyarrow', 'numpy', 'tokenizers', 'safetensors'}\n"
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)

@@ -13,11 +13,12 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 try:
     import fcntl
@@ -154,7 +155,7 @@ def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
 def write_array(path: Path, array: np.ndarray) -> None:
     """Write the bytes of an array. (On a full disk ``np.tofile`` loses the last ones silently.)"""
     with path.open("wb") as file:
-        file.write(np.ascontiguousarray(array).data)
+        file.write(array.data if array.flags.c_contiguous else array.copy().data)
 
 
 def read_bytes(path: Path, most: int) -> bytes:

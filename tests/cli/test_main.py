@@ -44,6 +44,7 @@ def test_version_and_usage_errors() -> None:
     assert weft("--version").stdout.startswith(b"weft ")
     assert weft("nonsense").returncode == 2
     assert weft("prepare").returncode == 2
+    assert weft("plot").returncode == 2
     assert weft("prepare", "x.tsv", "--output", "y", "--merges", "many").returncode == 2
 
 

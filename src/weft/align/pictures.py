@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from weft.errors import WeftError, printable
 from weft.links import LinkLine, Links
 from weft.storage import atomic_file
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.text import Text
     from matplotlib.transforms import Bbox

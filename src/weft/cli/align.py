@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import tyro
 
 import weft
 from weft.align.formats import FORMATS, FormatName
-from weft.align.model_folder import find_model, is_small_aligner
-from weft.align.windowed import WindowedAligner, describe_too_long
 from weft.cli.options import choice
 from weft.cli.output import is_finished, open_output
 from weft.config import Merge, Method
@@ -26,6 +24,9 @@ from weft.progress import Progress, say
 from weft.storage import checksum_of
 from weft.text.reading import Block, Corpus, Form
 from weft.workers import available_cores, map_in_order
+
+if TYPE_CHECKING:
+    from weft.align.windowed import WindowedAligner
 
 Device = Literal["cpu", "cuda"]
 
@@ -112,6 +113,8 @@ class Answer(NamedTuple):
 
 def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align --model de-en corpus.tsv > links.txt`."""
+    from weft.align.model_folder import find_model, is_small_aligner
+
     options.check()
     file, target = options.file, options.target
     corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
@@ -223,6 +226,8 @@ class _Warnings:
 
 def _answer(job: Job, block: Block) -> Answer:
     """Align a block; the aligner stays in memory for the next one."""
+    from weft.align.windowed import describe_too_long
+
     bad: list[BadLine] = []
 
     def on_long(index: int, pieces: int) -> None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
-import numpy as np
 import tyro
 
 from weft.cli.options import Output
 from weft.cli.output import open_output
 from weft.errors import WeftError
 from weft.links import open_gold, read_links
-from weft.scoring import Score, Signature, WordErrors, compare, link_counts
 from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
+
+if TYPE_CHECKING:
+    from weft.scoring import Score, WordErrors
 
 
 def evaluate(
@@ -46,6 +47,10 @@ def evaluate(
         seed: Seed of the draws.
         output: Write into this file instead of stdout.
     """
+    import numpy as np
+
+    from weft.scoring import Score, Signature, WordErrors, compare, link_counts
+
     if not systems:
         raise WeftError("no file of links to score")
     for option, value, least in (("--errors", errors, 0), ("--resamples", resamples, 1), ("--seed", seed, 0)):

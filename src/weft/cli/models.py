@@ -6,7 +6,6 @@ from typing import Annotated
 
 import tyro
 
-from weft.align.model_folder import card, find_model, shipped_models
 from weft.progress import say
 
 
@@ -21,6 +20,8 @@ def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
 
 def list_models() -> None:
     """Print a line for each shipped model: its name, its size and the first paragraph of its card."""
+    from weft.align.model_folder import card, shipped_models
+
     models = shipped_models()
     if not models:
         say("weft: no aligner comes with this version; docs/training.md tells how to train one")
@@ -31,6 +32,8 @@ def list_models() -> None:
 
 def show_card(name: str) -> None:
     """Print the card of a shipped model or of a model folder."""
+    from weft.align.model_folder import card, find_model
+
     print(card(find_model(name)).rstrip())
 
 

@@ -9,7 +9,8 @@ import tyro
 
 
 def plot(
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN …")],
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
+    others: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[RUN …]")] = (),
     /,
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("loss.png"),
@@ -17,9 +18,10 @@ def plot(
     """Draw the loss curves of runs into one picture.
 
     Args:
-        runs: Folders with a metrics.jsonl, or folders of such folders.
+        run: A folder with a metrics.jsonl, or a folder of such folders.
+        others: More of them.
         output: The picture; its ending says which format (.png, .svg, .pdf).
     """
     from weft.train.runlog import plot_losses
 
-    plot_losses(runs, output)
+    plot_losses((run, *others), output)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from weft.align.model_folder import find_model, is_small_aligner
 from weft.align.pictures import Panel, Picture, draw, terminal_grid
-from weft.align.windowed import WordPair
 from weft.errors import WeftError
 from weft.links import LinkLine, read_gold, read_links
 from weft.text.reading import read_text
 from weft.text.words import split_spaces
 
 if TYPE_CHECKING:
+    from weft.align.windowed import WordPair
     from weft.model.system import AlignmentSystem
 
 
@@ -70,7 +69,7 @@ def show_files(
         raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
     pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
     if model is not None:
-        pictures = _with_model(find_model(model), pictures)
+        pictures = _with_model(model, pictures)
     if output is not None:
         draw(pictures[0], output)
     else:
@@ -78,15 +77,18 @@ def show_files(
         print("\n\n".join(grids))
 
 
-def _with_model(model: Path, pictures: list[Picture]) -> list[Picture]:
+def _with_model(model: str, pictures: list[Picture]) -> list[Picture]:
     """Put what an aligner makes of the sentence pairs in front of the other panels."""
-    if not is_small_aligner(model):
-        return with_system(model, pictures)
+    from weft.align.model_folder import find_model, is_small_aligner
+
+    folder = find_model(model)
+    if not is_small_aligner(folder):
+        return with_system(folder, pictures)
     from weft.align.onnx_aligner import Aligner
 
-    found = Aligner(model).align((picture.source, picture.target) for picture in pictures)
+    found = Aligner(folder).align((picture.source, picture.target) for picture in pictures)
     return [
-        dataclasses.replace(picture, panels=(Panel(model.name, alignment.links), *picture.panels))
+        dataclasses.replace(picture, panels=(Panel(folder.name, alignment.links), *picture.panels))
         for picture, alignment in zip(pictures, found, strict=True)
     ]
 
