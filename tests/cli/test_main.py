@@ -93,33 +93,37 @@ def test_translate_keeps_lines_and_their_order(model: Path, corpus: PreparedCorp
     sources, targets = zip(*(line.split("\t") for line in corpus.held_out.read_text().splitlines()), strict=True)
     lines = [*sources[:3], "", "   ", *reversed(sources[3:]), "unseen 北京 words", "the " * 300]
     (tmp_path / "in.gz").write_bytes(gzip.compress("\n".join(lines).encode() + b"\n"))
-    together = weft("translate", model, tmp_path / "in.gz", "--beam", 2).stdout.decode().split("\n")
+    together = weft("translate", "--model", model, tmp_path / "in.gz", "--beam", 2).stdout.decode().split("\n")
     assert len(together) == len(lines) + 1 and together[-1] == ""
     assert together[3] == together[4] == ""
-    alone = weft("translate", model, "--beam", 2, stdin=lines[5].encode()).stdout.decode()
+    alone = weft("translate", "--model", model, "--beam", 2, stdin=lines[5].encode()).stdout.decode()
     assert alone == together[5] + "\n"
 
     (tmp_path / "reference").write_text("\n".join(targets) + "\n")
-    result = weft("translate", model, "--reference", tmp_path / "reference", stdin="\n".join(sources).encode())
+    result = weft(
+        "translate", "--model", model, "--reference", tmp_path / "reference", stdin="\n".join(sources).encode()
+    )
     score, signature = result.stderr.decode().splitlines()
     assert score.startswith("BLEU = ") and float(score.split()[2]) > 5
     assert "nrefs:1|case:lc" in signature and "tok:13a" in signature
 
 
 def test_translate_refuses_what_it_cannot_use(model: Path, tmp_path: Path) -> None:
-    assert "stdin:2: invalid UTF-8" in one_line(weft("translate", model, stdin=b"a\n\xff\n"))
-    assert "not a model folder" in one_line(weft("translate", tmp_path))
-    assert "at least 1" in one_line(weft("translate", model, "--beam", 0))
+    assert "stdin:2: invalid UTF-8" in one_line(weft("translate", "--model", model, stdin=b"a\n\xff\n"))
+    assert "not a model folder" in one_line(weft("translate", "--model", tmp_path))
+    assert "at least 1" in one_line(weft("translate", "--model", model, "--beam", 0))
     (tmp_path / "reference").write_text("one\n")
-    message = weft("translate", model, "--reference", tmp_path / "reference", stdin=b"a\nb\n")
+    message = weft("translate", "--model", model, "--reference", tmp_path / "reference", stdin=b"a\nb\n")
     assert message.returncode == 1 and b"2 translations but 1 reference" in message.stderr
 
 
 def test_a_full_stdout_and_a_closed_pipe(model: Path) -> None:
     with open("/dev/full", "wb") as full:
-        result = subprocess.run([*WEFT, "translate", model], input=b"the king\n", stdout=full, stderr=subprocess.PIPE)
+        result = subprocess.run(
+            [*WEFT, "translate", "--model", model], input=b"the king\n", stdout=full, stderr=subprocess.PIPE
+        )
     assert result.returncode == 1 and b"No space left" in result.stderr and b"Traceback" not in result.stderr
-    piped = f"yes 'the king' | head -n 300 | {sys.executable} -m weft translate {model} --beam 1 | head -n 1"
+    piped = f"yes 'the king' | head -n 300 | {sys.executable} -m weft translate --model {model} --beam 1 | head -n 1"
     result = subprocess.run(piped, shell=True, capture_output=True)
     assert result.stdout.count(b"\n") == 1 and result.stderr == b""
 

@@ -29,21 +29,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_symmetrize(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    symmetrize("good", "bad", method="intersection")
+    symmetrize("good", "bad", merge="intersection")
     assert capsys.readouterr().out == "0-0\n\n"
-    symmetrize("bad", "turned", method="union", reverse=True)
+    symmetrize("bad", "turned", merge="union", reverse=True)
     assert capsys.readouterr().out == "0-0 2-1\n\n"
 
 
 def test_files_of_different_length_are_an_error_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for first, second, message in (("good", "short", "good has 2 .* short has 1;"), ("short", "good", "short has 1")):
         with pytest.raises(WeftError, match=message):
-            symmetrize(first, second, method="union")
+            symmetrize(first, second, merge="union")
         assert capsys.readouterr().out.splitlines()[0].startswith("0-0")  # what was read before is out
 
 
 def test_output_is_a_whole_file_or_none(folder: Path) -> None:
-    symmetrize("good", "bad", method="intersection", output="out")
+    symmetrize("good", "bad", merge="intersection", output="out")
     assert (folder / "out").read_text() == "0-0\n\n"
     with pytest.raises(WeftError, match="good has 2 lines"):
         symmetrize("good", "short", output="out")
@@ -55,7 +55,7 @@ def test_output_is_a_whole_file_or_none(folder: Path) -> None:
 
 def test_stdin_is_read_once(folder: Path) -> None:
     with pytest.raises(WeftError, match="only once"):
-        symmetrize("-", "-", method="union")
+        symmetrize("-", "-", merge="union")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes")

@@ -20,7 +20,7 @@ def symmetrize(
     backward: Annotated[str, tyro.conf.Positional],
     /,
     *,
-    method: Symmetrisation = "grow-diag",
+    merge: Symmetrisation = "grow-diag",
     reverse: bool = False,
     output: Output = None,
 ) -> None:
@@ -29,7 +29,7 @@ def symmetrize(
     Args:
         forward: Links of the source-to-target aligner, one sentence pair a line, such as 0-0 1-2.
         backward: Links of the target-to-source aligner; source word first, as in the other file.
-        method: The rule; those with lilt- add a neighbour only if both its words are free, the others if one is.
+        merge: The rule; those with lilt- add a neighbour only if both its words are free, the others if one is.
         reverse: The second file has the target word first.
         output: Write into this file instead of stdout.
     """
@@ -38,4 +38,4 @@ def symmetrize(
     with open_output(output, (forward, backward)) as (out, _):
         for first, second in side_by_side((forward, backward), (read_links(forward), read_links(backward))):
             other = frozenset((source, target) for target, source in second.sure) if reverse else second.sure
-            print(format_links(symmetrise(first.sure, other, method)), file=out)
+            print(format_links(symmetrise(first.sure, other, merge)), file=out)

@@ -15,10 +15,10 @@ from weft.text.reading import read_text
 
 
 def translate(
-    model: Annotated[Path, tyro.conf.Positional],
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-",
     /,
     *,
+    model: Path,
     beam: int = 5,
     reference: str | None = None,
     output: Output = None,
@@ -26,8 +26,8 @@ def translate(
     """Translate text line by line.
 
     Args:
-        model: Model folder, such as run/forward/model.
         file: Text to translate; plain, .gz, .xz or .zst; - is stdin.
+        model: Model folder, such as run/forward/model.
         beam: Hypotheses per sentence; 1 is greedy search.
         reference: Also print BLEU against this file, with its signature, on stderr.
         output: Write into this file instead of stdout.
