@@ -45,11 +45,12 @@ def test_version_and_usage_errors() -> None:
     assert weft("nonsense").returncode == 2
     assert weft("prepare").returncode == 2
     assert weft("plot").returncode == 2
-    assert weft("prepare", "x.tsv", "--output", "y", "--merges", "many").returncode == 2
+    assert weft("prepare", "x.tsv", "--output", "y", "--force", "maybe").returncode == 2
+    assert "merges must be of type int" in one_line(weft("prepare", "x.tsv", "merges=many", "--output", "y"))
 
 
 def test_prepare_from_stdin(tmp_path: Path) -> None:
-    result = weft("prepare", "-", "-o", tmp_path / "out", "--merges", 10, stdin=b"ein Haus ||| a house\n" * 9)
+    result = weft("prepare", "-", "merges=10", "-o", tmp_path / "out", stdin=b"ein Haus ||| a house\n" * 9)
     assert result.returncode == 0
     assert b"9 of 9 pairs" in result.stderr and result.stdout == b""
 
@@ -76,7 +77,7 @@ def test_prepare_refuses_files_of_different_length_and_existing_folders(tmp_path
     message = one_line(weft("prepare", "--source", tmp_path / "a", "--target", tmp_path / "b", "-o", tmp_path / "out"))
     assert "a has 2 lines" in message and "b has 1" in message
     message = one_line(weft("prepare", "--source", tmp_path / "a", "--target", tmp_path / "a", "-o", tmp_path))
-    assert "already exists" in message and "--force" in message
+    assert "already exists" in message and "force" in message
 
 
 def test_train_refuses_bad_recipes_and_other_corpora(tmp_path: Path, text_file: Path) -> None:

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 
 from weft.cli.prepare import prepare
-from weft.config import PrepareConfig
+from weft.config import PrepareConfig, TextConfig
+from weft.corpus.prepared import open_prepared
 from weft.errors import WeftError
 from weft.recipe import load_recipe
 
 
-def test_the_remedy_for_a_bad_line_is_an_option_of_the_command(tmp_path: Path) -> None:
+def test_the_remedy_for_a_bad_line_is_a_setting_of_the_command(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_text("a\tb\nbad\n", encoding="utf-8")
-    with pytest.raises(WeftError, match=r"text\.tsv:2: .*leave such lines out with --skip-bad$"):
-        prepare((str(tmp_path / "text.tsv"),), output=tmp_path / "corpus", config=PrepareConfig(merges=5))
+    with pytest.raises(WeftError, match=r"text\.tsv:2: .*leave such lines out with skip_bad=true$"):
+        prepare((str(tmp_path / "text.tsv"), "merges=5"), output=tmp_path / "corpus")
 
 
-def test_for_training_it_is_a_setting(tmp_path: Path) -> None:
+def test_in_training_it_is_a_setting_of_the_recipe(tmp_path: Path) -> None:
     from weft.train.run import run_recipe
 
     (tmp_path / "text.tsv").write_text("a\tb\nbad\n", encoding="utf-8")
     (tmp_path / "recipe.toml").write_text(f"files = ['{tmp_path / 'text.tsv'}']\nrun = '{tmp_path / 'run'}'\n")
     with pytest.raises(WeftError, match=r"text\.tsv:2: .*leave such lines out with prepare\.skip_bad=true$"):
         run_recipe(load_recipe(tmp_path / "recipe.toml", []))
+
+
+def test_settings_stand_among_the_files(tmp_path: Path) -> None:
+    (tmp_path / "text.tsv").write_text("a\tb\nbad\n", encoding="utf-8")
+    prepare(("skip_bad=true", str(tmp_path / "text.tsv"), "text.lowercase=false", "merges=5"), output=tmp_path / "out")
+    assert open_prepared(tmp_path / "out").config == PrepareConfig(TextConfig(lowercase=False), 5, skip_bad=True)
+    with pytest.raises(WeftError, match="unknown setting 'merge'"):
+        prepare((str(tmp_path / "text.tsv"), "merge=5"), output=tmp_path / "other")
+
+
+def test_json_lines_on_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"source": "a b", "target": "c"}\n')))
+    prepare(("-", "merges=5"), output=tmp_path / "out", input_format="jsonl")
+    assert open_prepared(tmp_path / "out").manifest.counts["kept"] == 1

@@ -312,7 +312,7 @@ def test_a_folder_that_exists_is_not_touched(text_file: Path, tmp_path: Path) ->
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "precious").write_text("data", encoding="utf-8")
-    with pytest.raises(WeftError, match=r"corpus: already exists; .* --force"):
+    with pytest.raises(WeftError, match=r"corpus: already exists; .* force its replacement"):
         prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
     assert os.listdir(tmp_path) == ["corpus"]
     assert (folder / "precious").read_text(encoding="utf-8") == "data"
@@ -391,7 +391,7 @@ def test_force_does_not_delete_what_is_no_prepared_corpus(text_file: Path, tmp_p
 def test_a_full_disk_is_one_line_and_leaves_nothing(limit: int, tmp_path: Path) -> None:
     # 12,000 bytes of text and of ids, 24,008 bytes of offsets for each side
     (tmp_path / "text.tsv").write_bytes(b"a\tb\n" * 3_000)
-    command = [sys.executable, "-c", ON_A_FULL_DISK, str(limit), "prepare", "text.tsv", "-o", "corpus", "--merges", "9"]
+    command = [sys.executable, "-c", ON_A_FULL_DISK, str(limit), "prepare", "text.tsv", "merges=9", "-o", "corpus"]
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert result.returncode == 1, result.stderr
     assert result.stderr.startswith("weft: ")
@@ -402,7 +402,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(limit: int, tmp_path: Path) 
 
 def test_a_killed_run_leaves_nothing_that_opens_and_does_not_disturb_the_next(text_file: Path, tmp_path: Path) -> None:
     folder, partial = tmp_path / "corpus", tmp_path / "corpus.partial"
-    process = subprocess.Popen([*WEFT, "prepare", "-", "-o", str(folder), "--merges", "9"], stdin=subprocess.PIPE)
+    process = subprocess.Popen([*WEFT, "prepare", "-", "merges=9", "-o", str(folder)], stdin=subprocess.PIPE)
     assert process.stdin is not None
     with process:
         process.stdin.write(text_file.read_bytes())
@@ -420,10 +420,10 @@ def test_a_killed_run_leaves_nothing_that_opens_and_does_not_disturb_the_next(te
 
 
 def test_the_command_line_reports_and_makes_the_same_folder(text_file: Path, tmp_path: Path) -> None:
-    options = ["--merges", "20", "--hold-out", "5", "--seed", "3", "--no-lowercase"]
+    settings = ["merges=20", "hold_out=5", "seed=3", "text.lowercase=false"]
     with text_file.open("rb") as stdin:
         result = subprocess.run(
-            [*WEFT, "prepare", "-", "-o", "corpus", *options],
+            [*WEFT, "prepare", "-", *settings, "-o", "corpus"],
             stdin=stdin, cwd=tmp_path, capture_output=True, text=True, timeout=120,
         )  # fmt: skip
     assert result.returncode == 0, result.stderr

@@ -41,8 +41,8 @@ def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = F
     """Make the prepared folder ``folder`` from ``corpus``, or fail and leave no trace."""
     if folder.exists():
         if not force:
-            raise WeftError(f"{folder}: already exists; choose another folder or overwrite it with --force")
-        read_manifest(folder)  # --force is for prepared corpora, not for whatever else people keep in folders
+            raise WeftError(f"{folder}: already exists; choose another folder, or force its replacement")
+        read_manifest(folder)  # force is for prepared corpora, not for whatever else people keep in folders
     with atomic_folder(folder) as staging, Progress() as progress:
         _fill(staging, corpus, config, progress)
     return open_prepared(folder)
