@@ -1,7 +1,7 @@
-"""Making one set of links of two: the links of a model and of its reverse, both source word first.
+"""Merge two sets of links into one: those of a model and of its reverse, both source word first.
 
 "grow-diag" has two meanings in the literature. Moses (and atools) let the intersection grow by a neighbouring link of
-the union when at least one of its two words is still free; the scripts behind many published tables (Lilt's) only when
+the union when at least one of its two words is still free; Lilt's scripts, used for many published tables, only when
 both are. They are offered under different names. Both are deterministic: cells are visited in a fixed order, and a link
 that was just added can let the next one in.
 """
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from weft.config import Symmetrisation
 from weft.links import Links
 
-# (source, target) steps to the neighbours of a link, in the order in which they are tried; where two of them want the
+# (source, target) steps to the neighbours of a link, in the order in which they are tried; if two of them want the
 # same word, the first one gets it.
 _MOSES_NEIGHBOURS = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))
 _LILT_NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, 1), (-1, -1), (1, -1), (1, 1))
@@ -36,12 +36,12 @@ def symmetrise(forward: Links, backward: Links, method: Symmetrisation) -> Links
 
 
 def _visited(links: Iterable[tuple[int, int]], source_first: bool) -> list[tuple[int, int]]:
-    """The order in which cells are visited: Lilt's goes through the source sentence, Moses' through the target."""
+    """Return links in the order of visits: Lilt's goes through the source sentence, Moses' through the target."""
     return sorted(links, key=lambda link: link if source_first else (link[1], link[0]))
 
 
 class _Growing:
-    """Links, and which words have one."""
+    """Links that grow, and the words that have one."""
 
     def __init__(self, links: Links) -> None:
         self.links = set(links)

@@ -38,7 +38,7 @@ _BAD_LINES_SHOWN = 5
 
 
 def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = False) -> PreparedCorpus:
-    """Make the prepared folder ``folder`` from ``corpus``, or fail and leave no trace."""
+    """Make the prepared folder ``folder`` from ``corpus``. An error leaves the folder as it was."""
     if folder.exists():
         if not force:
             raise WeftError(f"{folder}: already exists; choose another folder, or force its replacement")
@@ -85,7 +85,7 @@ def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progre
 
 @dataclass
 class _Cleaned:
-    """What the reading pass makes of a block."""
+    """A block after the reading pass."""
 
     lines: list[bytes]  # 'source TAB target', words between single spaces, as the user wrote them
     fingerprints: np.ndarray  # (lines, 2) of the normalised source and target
@@ -151,7 +151,7 @@ def _spooled(spool: Path) -> Iterator[bytes]:
 
 
 def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Masks over the spooled pairs: those to train on, and those held out."""
+    """Return masks over the spooled pairs: those to train on, and those held out."""
     pairs = len(fingerprints)
     source, target = fingerprints[:, 0], fingerprints[:, 1]
     # A number for each pair, the same for equal pairs and in no order: the smallest ones are a random choice.
@@ -178,7 +178,7 @@ def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str
 
 
 def _sides(line: bytes, config: PrepareConfig) -> list[str]:
-    """Both sentences of a spooled line, spelled as training is to see them."""
+    """Return both sentences of a spooled line, spelled as training sees them."""
     sides = line.decode().rstrip("\n").split("\t")
     if config.contract_french != "no":
         side = SIDES.index(config.contract_french)
@@ -209,7 +209,7 @@ def _encode(
     processes: int,
     progress: Progress,
 ) -> None:
-    _subwords.cache_clear()  # the file is a new one, even where its name is not
+    _subwords.cache_clear()  # the file is a new one, even if its name is not
     encode = functools.partial(_encode_block, staging / "tokenizer.json", config, id_type)
     kept = (line for line, wanted in zip(_spooled(spool), keep, strict=True) if wanted)
     progress.phase("encoding", int(keep.sum()), "pairs")
@@ -226,14 +226,14 @@ def _encode(
 
 @functools.lru_cache(maxsize=1)
 def _subwords(path: Path, config: PrepareConfig) -> Callable[[str], tuple[int, ...]]:
-    """One cache of words per worker process."""
+    """Return `Subwords.pieces_of_word`, with one cache of words per process."""
     return Subwords.load(path, config.text).pieces_of_word
 
 
 def _encode_block(
     tokenizer: Path, config: PrepareConfig, id_type: str, lines: list[bytes]
 ) -> list[tuple[bytes, np.ndarray]]:
-    """Ids and number of pieces per sentence, for each side."""
+    """Return, for each side, the ids and the number of pieces of each sentence."""
     pieces_of_word = _subwords(tokenizer, config)
     ids: tuple[list[int], list[int]] = ([], [])
     lengths: tuple[list[int], list[int]] = ([], [])

@@ -1,9 +1,9 @@
 """A made-up language with English translations and known word links, for demos and tests.
 
 It has what makes alignment hard, in small: adjectives follow their nouns and the verb stands last (reordering); the
-order of adjectives, and where in the sentence place and time are told, is free, so that nobody who reads from left to
-right knows which word comes next; articles are endings (two words to one); some verbs are two words (one to two); there
-are words without a counterpart on either side, words with two meanings, and words that occur twice in a sentence.
+order of adjectives, and where in the sentence place and time are told, is free, so that the words so far do not tell
+the next one; articles are endings (two words to one); some verbs are two words (one to two); there are words without a
+counterpart on either side, words with two meanings, and words that occur twice in a sentence.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Word(NamedTuple):
 
 
 def examples(count: int, seed: int) -> Iterator[Example]:
-    """Random sentences."""
+    """Yield random sentence pairs with their links."""
     writer = _Writer(random.Random(seed))
     for _ in range(count):
         english, made_up = writer.sentence()
@@ -66,7 +66,7 @@ def examples(count: int, seed: int) -> Iterator[Example]:
 
 
 def sentence_pairs(count: int, seed: int) -> Iterator[tuple[str, str]]:
-    """The same sentences as text."""
+    """Yield the sentence pairs of `examples` as text."""
     for example in examples(count, seed):
         yield " ".join(example.english), " ".join(example.made_up)
 
@@ -99,7 +99,7 @@ class _Writer:
         does, made_up_does = self._translation(verb, VERBS[verb])
         thing, made_up_thing = self._noun_phrase()
         english = english + does + thing
-        parts = [made_up, made_up_thing]  # who and what keep their order, or nobody could tell them apart
+        parts = [made_up, made_up_thing]  # who and what keep their order, or they could not be told apart
         if self._chance.random() < 0.5:
             place = self._chance.choice(list(PLACES))
             where, made_up_where = self._translation(place, PLACES[place])

@@ -36,12 +36,12 @@ class PackedRows:
         return len(self.source)
 
     def swapped(self) -> PackedRows:
-        """The same rows for the opposite direction of translation."""
+        """Return the rows for the opposite direction of translation."""
         return PackedRows(self.target, self.source, self.pairs, self.row_of_pair, self.starts[:, ::-1], self.left_out)
 
     @property
     def target_tokens(self) -> int:
-        """Real target tokens, end-of-sentence symbols included."""
+        """The number of target tokens without padding, end-of-sentence symbols included."""
         return int((self.target != PAD).sum())
 
     @property
@@ -76,11 +76,11 @@ def pack(source: Side, target: Side, row_length: int, seed: int = 1, most: int =
 
 
 def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Best-fit packing: the row of each pair, and where its two sides start there.
+    """Assign pairs to rows by best fit. Returns the row of each pair, and where its two sides start in it.
 
     ``lengths`` is (pairs, 2), ``room`` the length of a row on each side. Each of some independent packers has a few
-    open rows, puts a pair into the fullest one that still has room on both sides, and where there is none replaces its
-    fullest row by a new one.
+    open rows, puts a pair into the fullest one that still has room on both sides, and replaces its fullest row
+    by a new one if there is none.
     """
     pairs = len(lengths)
     lanes = max(1, min(_LANES, pairs // (20 * _OPEN_ROWS)))
@@ -119,7 +119,7 @@ def _fill(side: Side, order: np.ndarray, positions: np.ndarray, size: int) -> np
 
 @dataclass(frozen=True)
 class RowOrder:
-    """Which rows make the batch of an update, over all epochs and for one of several processes."""
+    """The rows of each update's batch, over all epochs and for one of several processes."""
 
     rows: int
     batch_rows: int  # over all processes
@@ -129,13 +129,13 @@ class RowOrder:
 
     @classmethod
     def for_budget(cls, packed: PackedRows, target_tokens: int, seed: int, rank: int = 0, world: int = 1) -> RowOrder:
-        """Batches that hold ``target_tokens`` real target tokens on average, in equal parts for all processes."""
+        """Make batches of ``target_tokens`` tokens on average, padding not counted, in equal parts for all processes."""
         per_row = packed.target_tokens / len(packed)
         share = max(1, round(target_tokens / per_row / world))
         return cls(len(packed), share * world, seed, rank, world)
 
     def batch(self, update: int) -> np.ndarray:
-        """The rows of this process in the batch of an update (counted from 0)."""
+        """Return the rows of this process in the batch of an update (counted from 0)."""
         share = self.batch_rows // self.world
         first = update * self.batch_rows + self.rank * share
         places = np.arange(first, first + share)

@@ -40,7 +40,7 @@ class PieceLinks:
 
 
 def gather_links(packed: PackedRows, pairs: int, row: np.ndarray, source: np.ndarray, target: np.ndarray) -> PieceLinks:
-    """From links in rows, (links,) each, to the links of the ``pairs`` pairs of a corpus."""
+    """Return the links of the ``pairs`` pairs of a corpus, given its links in rows, (links,) each."""
     length = packed.target.shape[1]
     begins = packed.row_of_pair * length + packed.starts[:, 1]  # rising: pairs are in the order of rows and places
     place = np.searchsorted(begins, row * length + target, side="right") - 1
@@ -52,7 +52,7 @@ def gather_links(packed: PackedRows, pairs: int, row: np.ndarray, source: np.nda
 
 
 def spread_links(links: PieceLinks, packed: PackedRows) -> np.ndarray:
-    """From the links of a corpus to those of its rows, as numbers of cells ``target·source_length + source``.
+    """Return the links of rows, as numbers of cells ``target·source_length + source``, given those of the corpus.
 
     (rows, most links of a row); rows with fewer links are filled with the number of cells of a row.
     """

@@ -34,7 +34,7 @@ _REMEDY = "; make it with weft prepare"
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What a file of a prepared folder was when it was written."""
+    """Size and checksum of a file of a prepared folder."""
 
     bytes: int
     sha256: str
@@ -64,7 +64,7 @@ class Manifest:
 
     @property
     def checksum(self) -> str:
-        """Stands for the content of all files."""
+        """The checksum of all files."""
         files = {name: dataclasses.asdict(record) for name, record in self.files.items()}
         return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
 
@@ -112,7 +112,7 @@ class PreparedCorpus:
 
     @property
     def checksum(self) -> str:
-        """Stands for the whole content: checkpoints record it."""
+        """The checksum of all files; checkpoints record it."""
         return self.manifest.checksum
 
 

@@ -35,7 +35,7 @@ _ASPIRATED = (  # beginnings of words whose h is one
 
 
 def _begins_with_vowel(word: str) -> bool:
-    """Whether the word before this one loses its last letter."""
+    """Tell whether the word before this one loses its last letter."""
     lower = word.lower()
     first = unicodedata.normalize("NFD", lower)[:1]
     if lower in _NO_ELISION:
@@ -46,7 +46,7 @@ def _begins_with_vowel(word: str) -> bool:
 
 
 def contracted(words: Sequence[str], joined: bool) -> list[str]:
-    """The words as they are usually written; elided ones joined to the next word, or left as a word of their own.
+    """Return words as they are usually written; an elided one is joined to the next, or stays a word of its own.
 
     >>> contracted("le chef de le État parle à le ministre de la énergie".split(), joined=True)
     ['le', 'chef', 'de', "l'État", 'parle', 'au', 'ministre', 'de', "l'énergie"]
@@ -87,9 +87,9 @@ def _is_elided(word: str, following: str) -> bool:
 
 
 def as_usual_or_not(sentence: str) -> str:
-    """Half of all sentences as they are, a quarter contracted and joined, a quarter contracted in words of their own.
+    """Leave half of all sentences as they are, contract and join a quarter, contract a quarter without joining.
 
-    Which of them depends on nothing but the sentence.
+    The choice depends on the sentence alone.
     """
     choice = hashlib.blake2b(sentence.encode(), digest_size=1).digest()[0] % 4
     if choice < 2:

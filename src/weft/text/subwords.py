@@ -50,7 +50,7 @@ class Subwords:
     def learn(cls, sentences: Iterable[str], merges: int, text: TextConfig) -> Subwords:
         """Learn ``merges`` merges from sentences whose words are normalised and stand between single spaces.
 
-        Where the text is too small for so many merges there are fewer; ``merges`` of the result tells.
+        A text too small for so many gives fewer; see ``merges`` of the result.
         """
         tokenizer = _plain_tokenizer(models.BPE())
         alphabet = pre_tokenizers.ByteLevel.alphabet()
@@ -68,7 +68,7 @@ class Subwords:
 
     @classmethod
     def load(cls, path: Path, text: TextConfig, size: int | None = None) -> Subwords:
-        """The vocabulary of a file, which must have ``size`` entries if that is given."""
+        """Read a vocabulary from a file; it must have ``size`` entries if that is given."""
         content = read_bytes(path, _MOST_BYTES)
         try:
             tokenizer = Tokenizer.from_buffer(content)
@@ -91,7 +91,7 @@ class Subwords:
         write_text(path, self._tokenizer.to_str())
 
     def __len__(self) -> int:
-        """The size of the vocabulary."""
+        """Return the size of the vocabulary."""
         return len(self.spellings)
 
     @property
@@ -116,7 +116,7 @@ class Subwords:
         return pieces
 
     def encode(self, words: Iterable[str]) -> Pieces:
-        """The pieces of a sentence, without the end-of-sentence symbol."""
+        """Return the pieces of a sentence, without the end-of-sentence symbol."""
         ids: list[int] = []
         owners: list[int] = []
         for index, word in enumerate(words):
@@ -126,14 +126,14 @@ class Subwords:
         return Pieces(ids, owners)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """The words that pieces spell; special symbols are left out, bytes that are no UTF-8 are replaced by �."""
+        """Return the words that pieces spell, without special symbols; bytes that are no UTF-8 become �."""
         spelling = "".join(self.spellings[index] for index in ids if index >= len(_SPECIAL))
         text = bytes(_BYTE_OF_CHARACTER[character] for character in spelling).decode("utf-8", errors="replace")
         return [word for word in text.split(" ") if word]
 
 
 def _plain_tokenizer(merges: models.BPE) -> Tokenizer:
-    """Words between single spaces, each with a marked space in front, spelled in bytes, which are then merged."""
+    """Make a tokenizer of words between single spaces: a marked space before each, spelled in bytes, then merged."""
     tokenizer = Tokenizer(merges)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -145,14 +145,14 @@ def _plain_tokenizer(merges: models.BPE) -> Tokenizer:
 
 
 def _rules(tokenizer: Tokenizer) -> dict[str, Any]:
-    """All that a tokenizer is but for its vocabulary."""
+    """Return the description of a tokenizer without its vocabulary."""
     described = json.loads(tokenizer.to_str())
     described["model"] = {name: value for name, value in described["model"].items() if name not in {"vocab", "merges"}}
     return described
 
 
 def _characters_of_bytes() -> Iterator[tuple[str, int]]:
-    """The byte-level alphabet: printable bytes stand for themselves, the others for the characters from U+0100 on."""
+    """Yield the byte-level alphabet: printable bytes stand for themselves, others for characters from U+0100 on."""
     unprintable = 0
     for byte in range(256):
         if 33 <= byte <= 126 or 161 <= byte <= 172 or byte >= 174:

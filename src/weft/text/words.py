@@ -26,12 +26,12 @@ _PLAIN = str.maketrans(
 
 
 def split_spaces(text: str) -> list[str]:
-    """The words between white space; the fast path for text that is already tokenised."""
+    """Return the words between white space; faster than `split_words`."""
     return [word for word in text.translate(_SPACES).split(" ") if word]
 
 
 def word_spans(text: str, tokenisation: str, language: str) -> list[Span]:
-    """The character span of every word of ``text``."""
+    """Return the character span of every word of ``text``."""
     if tokenisation == "moses":
         return _moses_spans(text, language)
     if tokenisation == "simple":
@@ -40,7 +40,7 @@ def word_spans(text: str, tokenisation: str, language: str) -> list[Span]:
 
 
 def split_words(text: str, tokenisation: str, language: str) -> list[str]:
-    """The words of ``text`` as the user wrote them."""
+    """Return the words of ``text`` as the user wrote them."""
     if tokenisation == "spaces":
         return split_spaces(text)
     return [text[start:end] for start, end in word_spans(text, tokenisation, language)]
@@ -62,7 +62,7 @@ def _moses_detokeniser(language: str) -> Callable[..., Any]:
 
 
 def _moses_spans(text: str, language: str) -> list[Span]:
-    """Where the tokens of the Moses tokeniser stand in ``text``.
+    """Return the spans of the Moses tokeniser's tokens in ``text``.
 
     The tokeniser only inserts and removes white space and control characters, so its tokens, one after the other, spell
     the text. Should it ever change a character, the words between white space are used for that sentence instead.
@@ -90,7 +90,7 @@ def _invisible(character: str) -> bool:
 
 
 def normaliser(config: TextConfig) -> Callable[[str], str]:
-    """The function that turns a user's word into the word that models see.
+    """Return the function that turns a user's word into the word that models see.
 
     It never returns an empty word or one with white space in it: a word of which nothing would be left stays as it is.
     """
@@ -121,7 +121,7 @@ def _strip_diacritics(word: str) -> str:
 
 
 def join_words(words: list[str], tokenisation: str, language: str) -> str:
-    """Words as running text: with spaces between them, or as the Moses detokeniser puts them together."""
+    """Return words as running text: with spaces between them, or joined by the Moses detokeniser."""
     if tokenisation != "moses":
         return " ".join(words)
     return str(_moses_detokeniser(language)(words))
@@ -133,19 +133,19 @@ Text = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Sentence:
-    """Text and the spans of its words; ``text[start:end]`` of a span is the word, always."""
+    """Text and the spans of its words: ``text[start:end]`` of a span is the word."""
 
     text: str
     spans: tuple[Span, ...]
 
     @classmethod
     def from_text(cls, text: str, tokenisation: str, language: str) -> Sentence:
-        """Text whose words are still to be found."""
+        """Find the words of a text."""
         return cls(text, tuple(word_spans(text, tokenisation, language)))
 
     @classmethod
     def from_words(cls, words: Sequence[str]) -> Sentence:
-        """Words that are known; the text has a space between them."""
+        """Take known words; the text has a space between them."""
         spans, start = [], 0
         for word in words:
             spans.append((start, start + len(word)))
@@ -157,16 +157,16 @@ class Sentence:
         return [self.text[start:end] for start, end in self.spans]
 
     def __len__(self) -> int:
-        """The number of words."""
+        """Return the number of words."""
         return len(self.spans)
 
     def words_in(self, start: int, end: int) -> list[int]:
-        """The numbers of the words that have a character between two offsets."""
+        """Return the numbers of the words that have a character between two offsets."""
         return [number for number, (first, last) in enumerate(self.spans) if first < end and last > start]
 
 
 def sentence_pair(source: Text, target: Text, config: TextConfig, tokenisation: str) -> tuple[Sentence, Sentence]:
-    """Both sides, their words found where they are not given."""
+    """Return both sentences of a pair; the words of a text are found, those of a list are given."""
     sides = (source, config.source_language), (target, config.target_language)
     first, second = (
         Sentence.from_text(text, tokenisation, language) if isinstance(text, str) else Sentence.from_words(text)
@@ -206,7 +206,7 @@ def _tokens(eliding: bool) -> re.Pattern[str]:
 
 
 def raw_word_spans(text: str, language: str) -> list[Span]:
-    """The spans of the words of ``text``."""
+    """Return the spans of the words of ``text``, in time linear in its length."""
     spans = [match.span() for match in _tokens(language in _ELIDING).finditer(text)]
     if text.isascii():
         return spans
@@ -220,7 +220,7 @@ def raw_word_spans(text: str, language: str) -> list[Span]:
 
 
 def _goes_on(before: str, character: str) -> bool:
-    """Whether a character is still part of the word: accents and vowel signs, and what follows them, parts of emoji."""
+    """Tell whether a character belongs to the word before it: accents, vowel signs, what follows them, parts of emoji."""
     if _combines(character):
         return True
     return before == "\N{ZERO WIDTH JOINER}" or (_combines(before) and character.isalnum())
