@@ -129,7 +129,7 @@ class RowOrder:
 
     @classmethod
     def for_budget(cls, packed: PackedRows, target_tokens: int, seed: int, rank: int = 0, world: int = 1) -> RowOrder:
-        """Make batches of ``target_tokens`` tokens on average, padding not counted, in equal parts for all processes."""
+        """Make batches of ``target_tokens`` tokens on average, without padding, in equal parts for all processes."""
         per_row = packed.target_tokens / len(packed)
         share = max(1, round(target_tokens / per_row / world))
         return cls(len(packed), share * world, seed, rank, world)

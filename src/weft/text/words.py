@@ -220,7 +220,7 @@ def raw_word_spans(text: str, language: str) -> list[Span]:
 
 
 def _goes_on(before: str, character: str) -> bool:
-    """Tell whether a character belongs to the word before it: accents, vowel signs, what follows them, parts of emoji."""
+    """Tell whether a character goes on with the word: accents, vowel signs, letters after them, parts of emoji."""
     if _combines(character):
         return True
     return before == "\N{ZERO WIDTH JOINER}" or (_combines(before) and character.isalnum())
