@@ -13,10 +13,12 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.torch import load_file
 from tiny_runs import Run, equal
 
 from weft.errors import WeftError
+from weft.train.checkpoint import write_file
 from weft.train.runlog import read_metrics
 
 TRAIN = [sys.executable, "-m", "weft.train"]
@@ -101,6 +103,12 @@ def test_a_checkpoint_of_another_configuration_is_refused_and_kept(run: Run, tmp
     with pytest.raises(WeftError, match=r"training\.label_smoothing = 0\.1, but now it is 0\.2.*--force"):
         run(updates=10, label_smoothing=0.2)
     assert equal(first, run(updates=10))
+
+
+def test_checkpoints_are_for_the_readers_of_their_folder(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    write_file(tmp_path / "weights.safetensors", {"a": torch.zeros(3)})
+    assert (tmp_path / "weights.safetensors").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 def test_a_damaged_checkpoint_is_named(run: Run, tmp_path: Path) -> None:

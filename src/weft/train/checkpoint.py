@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from weft.errors import WeftError
@@ -34,7 +34,8 @@ def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] 
     """Write a safetensors file that either is complete or isn't there."""
     try:
         with atomic_file(path) as partial:
-            save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, partial, metadata)
+            # Not by save_file, which puts another file in the place of the locked one, for its owner alone.
+            partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
     except SafetensorError as error:
         raise WeftError(f"{path}: cannot be written: {error}; what was there before is untouched") from None
 
