@@ -121,12 +121,13 @@ class Aligner(WindowedAligner):
 
     def _session(self) -> onnxruntime.InferenceSession:
         """Return the calling thread's session, opened on first use."""
-        if not hasattr(self._own, "session"):
+        own = self._own  # another thread may start anew after a fork
+        if not hasattr(own, "session"):
             try:
-                self._own.session = self._ready.pop()
+                own.session = self._ready.pop()
             except IndexError:
-                self._own.session = self._open_session()
-        return self._own.session
+                own.session = self._open_session()
+        return own.session
 
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
         if self._workers is None:
