@@ -1,37 +1,41 @@
-"""From attention between pieces to links between words."""
+"""Make links between words from the attention between their pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = TypeVar("Array", np.ndarray, "Tensor")
 WordLinks = dict[tuple[int, int], float]
 """Links, source word first, in order, each with its probability."""
 
 
-def linked_cells(strength: Any, threshold: float) -> Any:
-    """Which cells of attention matrices (batch, target, source) are links, as a mask.
+def linked_cells(strength: Array, threshold: float) -> Array:
+    """Return which cells of attention matrices (batch, target, source) are links, as a mask of the same shape.
 
-    Those of at least ``threshold``. And, as phrases hang together and their words have to share their attention, those
-    of at least half of it that touch one of the former, also at a corner, if either of their two pieces has none.
-
-    Arrays of numpy and tensors of torch will do; what is no piece of a word must be 0.
+    A cell is a link if its strength reaches ``threshold``. A cell that reaches half of it is also a link if it touches
+    such a cell (diagonally counts) and at least one of its two pieces has no link yet: words in a phrase share
+    attention. Cells outside words must be 0.
     """
-    strong = strength >= threshold
+    cells: Any = strength  # the operations below are the same in numpy and torch
+    strong = cells >= threshold
     beside = strong | False  # a copy
-    for ahead, behind in (np.s_[:, 1:], np.s_[:, :-1]), (np.s_[:, :, 1:], np.s_[:, :, :-1]):
+    for later, earlier in (np.s_[:, 1:], np.s_[:, :-1]), (np.s_[:, :, 1:], np.s_[:, :, :-1]):
         before = beside | False
-        beside[ahead] |= before[behind]
-        beside[behind] |= before[ahead]
+        beside[later] |= before[earlier]
+        beside[earlier] |= before[later]
     both_linked = strong.any(1, keepdims=True) & strong.any(2, keepdims=True)
-    return (strong | (beside & ~both_linked & (strength >= threshold / 2))) & (strength > 0)
+    return (strong | (beside & ~both_linked & (cells >= threshold / 2))) & (cells > 0)
 
 
 @dataclass(frozen=True)
@@ -40,36 +44,37 @@ class BatchAttention:
 
     forward: np.ndarray  # (batch, target, source), sums to one over source pieces
     backward: np.ndarray  # (batch, target, source), sums to one over target pieces
-    source_words: np.ndarray  # (batch, source): the number of each piece's word, −1 for what is no piece
+    source_words: np.ndarray  # (batch, source): the index of each piece's word, −1 for end-of-sentence and padding
     target_words: np.ndarray  # (batch, target)
 
     @classmethod
     def of(
         cls, forward: np.ndarray, backward: np.ndarray, source: list[list[int]], target: list[list[int]]
     ) -> BatchAttention:
-        """From the words of each pair's pieces; what comes behind them in a row is no piece."""
+        """Build it from the indices of the words that each pair's pieces belong to."""
         return cls(forward, backward, _filled(source, forward.shape[2]), _filled(target, forward.shape[1]))
 
     @cached_property
     def _words(self) -> np.ndarray:
-        """True between pieces. (batch, target, source)"""
+        """True for cells between two pieces of words. (batch, target, source)"""
         return (self.target_words >= 0)[:, :, None] & (self.source_words >= 0)[:, None, :]
 
     @cached_property
     def strength(self) -> np.ndarray:
-        """The mean of both directions, 0 for what is no piece. (batch, target, source)"""
+        """The mean of both directions, 0 outside words. (batch, target, source)"""
         return np.where(self._words, (self.forward + self.backward) / 2, 0.0)
 
     def scores(self) -> list[float]:
-        """How well the two sentences of each pair fit: the strongest cell of each piece, mean over both sides."""
+        """Return how well the sentences of each pair fit: the strongest cell of each piece, mean over both sides."""
         pieces = (self.source_words >= 0).sum(1) + (self.target_words >= 0).sum(1)
         best = self.strength.max(1).sum(1) + self.strength.max(2).sum(1)
         return (best / np.maximum(pieces, 1)).tolist()
 
     def links(self, merge: Merge, threshold: float = 0.0) -> list[WordLinks]:
-        """The links of each pair; the threshold is for the merge ``mean``.
+        """Return the links of each pair; ``threshold`` is for the merge ``mean``.
 
-        Two words are linked if any two of their pieces are, as strongly as the strongest of these.
+        Two words are linked if any two of their pieces are. The probability is the mean of both directions for the
+        strongest pair of linked pieces, whatever the merge.
         """
         if merge == "mean":
             return self._between_words(linked_cells(self.strength, threshold))
@@ -87,7 +92,7 @@ class BatchAttention:
         return found
 
     def _best_cells(self) -> np.ndarray:
-        """The min(n, m) strongest cells of A_F ⊗ A_B in each pair of n and m pieces. (batch, target, source)"""
+        """Return the min(n, m) strongest cells of A_F ⊗ A_B for n and m pieces. (batch, target, source)"""
         product = np.where(self._words, self.forward * self.backward, -1.0)
         order = np.argsort(-product.reshape(len(product), -1), axis=1, kind="stable")
         rank = np.empty_like(order)
@@ -96,7 +101,7 @@ class BatchAttention:
         return rank.reshape(product.shape) < wanted[:, None, None]
 
     def _between_words(self, cells: np.ndarray) -> list[WordLinks]:
-        """The links between words that linked cells make."""
+        """Return the links between words that linked cells make."""
         rows, targets, sources = np.nonzero(cells)
         size = int(max(self.source_words.max(), self.target_words.max())) + 1
         # One number for a pair of words, in the order of row, source word, target word.
@@ -112,14 +117,14 @@ class BatchAttention:
 
 
 def _best(attention: np.ndarray, axis: int) -> np.ndarray:
-    """The strongest cell along an axis, the first of equals. (batch, target, source)"""
+    """Return the strongest cell along an axis, the first of equals. (batch, target, source)"""
     best = np.zeros(attention.shape, bool)
     np.put_along_axis(best, attention.argmax(axis, keepdims=True), True, axis)
     return best
 
 
 def _filled(sentences: Sequence[Sequence[int]], length: int) -> np.ndarray:
-    """(batch, length), rows filled up with −1."""
+    """Return rows padded with −1. (batch, length)"""
     rows = np.full((len(sentences), length), -1, np.int64)
     for row, words in enumerate(sentences):
         rows[row, : len(words)] = words
