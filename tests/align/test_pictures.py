@@ -6,13 +6,14 @@ import re
 import sys
 import xml.etree.ElementTree
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from weft.align.pictures import Panel, Picture, draw, letters, terminal_grid
 from weft.cli import main
-from weft.cli.show import show_files
+from weft.cli.show import show
 from weft.errors import WeftError
 from weft.links import LinkLine, Links
 
@@ -193,11 +194,12 @@ def run_show(
     lines: tuple[int, ...] = (1,),
     target: str = "target",
     gold: str | None = None,
-    gold_base: int = 1,
+    gold_base: Literal[0, 1] = 1,
     new: bool = False,
     output: str | None = None,
 ) -> None:
-    show_files("source", target, files, None, lines, gold, gold_base, new, Path(output) if output else None)
+    place = Path(output) if output else None
+    show("source", target, files, line=lines, gold=gold, gold_base=gold_base, new=new, output=place)
 
 
 def test_show_prints_the_chosen_lines(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,34 +46,19 @@ def show(
         new: Set off the links of the last file that no other file has (needs three files or more).
         output: Draw a picture of one line instead; its ending says which format (.svg, .png, .pdf).
     """
-    show_files(source, target, links, model, line, gold, gold_base, new, output)
-
-
-def show_files(
-    source: str,
-    target: str,
-    links: Sequence[str],
-    model: str | None,
-    lines: Sequence[int],
-    gold: str | None,
-    gold_base: int,
-    new: bool,
-    output: Path | None,
-) -> None:
-    """Print the sentence pairs of some lines, counted from one, or draw the only one into ``output``."""
     if not links and model is None:
         raise WeftError("nothing to show: give files of links, or a trained aligner with --model")
     if new and len(links) < 3:
         raise WeftError("--new marks the links that only the last file has: give three files of links or more")
-    if output is not None and len(lines) != 1:
-        raise WeftError(f"{output}: a picture shows one line, but --line names {len(lines)}; draw them one by one")
-    pictures = _read_pictures(source, target, links, lines, gold, gold_base, new)
+    if output is not None and len(line) != 1:
+        raise WeftError(f"{output}: a picture shows one line, but --line names {len(line)}; draw them one by one")
+    pictures = _read_pictures(source, target, links, line, gold, gold_base, new)
     if model is not None:
         pictures = _with_model(model, pictures)
     if output is not None:
         draw(pictures[0], output)
     else:
-        grids = [f"line {number}\n\n{terminal_grid(picture)}" for number, picture in zip(lines, pictures, strict=True)]
+        grids = [f"line {number}\n\n{terminal_grid(picture)}" for number, picture in zip(line, pictures, strict=True)]
         print("\n\n".join(grids))
 
 
