@@ -152,8 +152,9 @@ class Sentence:
             start += len(word) + 1
         return cls(" ".join(words), tuple(spans))
 
-    @property
+    @functools.cached_property
     def words(self) -> list[str]:
+        """The words as the user wrote them."""
         return [self.text[start:end] for start, end in self.spans]
 
     def __len__(self) -> int:
