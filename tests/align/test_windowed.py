@@ -1,0 +1,64 @@
+"""What all aligners share, with an aligner that links the first source word to the last target word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from weft.align.model_folder import shipped_models
+from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, encode_pairs
+from weft.config import TextConfig
+from weft.text.subwords import Subwords
+
+SUBWORDS = Subwords.load(shipped_models()["ro-en"] / "tokenizer.json", TextConfig())
+
+
+class Corners(WindowedAligner):
+    """Links the first source word to the last target word, and gives a window back in reverse order."""
+
+    def __init__(self, reverse: bool = False, ahead: int = 3) -> None:
+        super().__init__(SUBWORDS, "mean", 0.5, raw=False, reverse=reverse, ahead=ahead)
+        self.windows: list[int] = []
+
+    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+        window = list(encoded)
+        self.windows.append(len(window))
+        yield from (Aligned(pair, {(0, len(pair.target.ids) - 1): 1.0}, 0.5) for pair in reversed(window))
+
+
+def pairs(read: list[int], *lengths: int) -> Iterator[tuple[str, str]]:
+    """Pairs with so many words in their target; notes how many were read."""
+    for number, length in enumerate(lengths):
+        read.append(number)
+        yield "a", " ".join("a" * length)
+
+
+def test_order_is_kept_and_windows_are_read_ahead() -> None:
+    aligner, read = Corners(), []
+    found = aligner.align(pairs(read, 1, 2, 3, 4, 5))
+    assert str(next(found)) == "0-0" and len(read) == 3
+    assert [str(one) for one in found] == ["0-1", "0-2", "0-3", "0-4"] and aligner.windows == [3, 2]
+
+
+def test_each_pair_is_answered_before_the_next_is_read() -> None:
+    read: list[int] = []
+    for number, _ in enumerate(Corners().align(pairs(read, 1, 2, 3), ahead=1)):
+        assert read == list(range(number + 1))
+
+
+def test_empty_and_long_pairs_have_their_places() -> None:
+    told: list[tuple[int, int]] = []
+    aligner = Corners()
+    found = aligner.stream(pairs([], 1, 0, 2, 1, 2_000, 2), lambda index, pieces: told.append((index, pieces)))
+    assert [str(one) for one in found] == ["0-0", "", "0-1", "0-0", "", "0-1"]
+    assert told == [(4, 2_000)] and aligner.windows == [2, 2]
+
+
+def test_reversed_text_has_reversed_links() -> None:
+    (alignment,) = Corners(reverse=True).align([("a a a", "b")])  # the model's source is the second side
+    assert alignment.links == {(2, 0)} and alignment.source.text == "a a a"
+
+
+def test_pieces_know_their_words() -> None:
+    (pair,) = encode_pairs([(["a", "xyzzyxyzzy"], ["b"])], SUBWORDS)
+    assert pair.number == 0 and pair.source.words[0] == 0 and set(pair.source.words) == {0, 1}
+    assert len(pair.source.ids) == len(pair.source.words) > 2
