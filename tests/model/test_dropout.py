@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from weft.model.dropout import Dropout, DropoutKeys
+from weft.model.dropout import Dropout, DropoutKeys, LogitDropout
 
 CPU = torch.device("cpu")
 
@@ -39,3 +39,19 @@ def test_nothing_is_dropped_in_inference() -> None:
     states = torch.randn(2, 3, 4)
     assert torch.equal(Dropout(0.9).eval()(states), states)
     assert torch.equal(Dropout(0.0).train()(states), states)
+
+
+def test_dropped_logits_lose_to_any_other_but_leave_a_distribution() -> None:
+    layer = LogitDropout(0.5).train()
+    DropoutKeys(nn.Sequential(layer), seed=1, first_row=0, device=CPU).set(3)
+    logits = torch.randn(8, 16, 12)
+    kept = layer.kept(logits)
+    found = layer(logits)
+    assert 0.4 < kept.float().mean() < 0.6
+    assert torch.equal(found[kept], logits[kept]) and (found[~kept] < logits.min()).all()
+    attention = found.softmax(2)
+    some = kept.any(2, keepdim=True)
+    assert (attention[~kept & some] == 0).all()
+    alone = LogitDropout(0.999).train()(torch.randn(1, 4, 3)).softmax(2)
+    assert torch.isfinite(alone).all() and torch.allclose(alone.sum(2), torch.ones(1, 4))
+    assert torch.equal(LogitDropout(0.5).eval()(logits), logits)

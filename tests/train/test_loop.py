@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from weft.config import TrainingConfig
 from weft.corpus.packing import RowOrder, pack
 from weft.corpus.prepared import PreparedCorpus
+from weft.errors import WeftError
 from weft.model.dropout import DropoutKeys
 from weft.model.losses import word_loss_reference
 from weft.model.rows import Rows
@@ -22,6 +24,8 @@ from weft.model.translation import TranslationModel
 from weft.train.loop import learning_rate
 from weft.train.optimisers import make_optimisers, orthogonalise
 from weft.train.runlog import read_metrics
+from weft.train.stage_translate import TranslationTask
+from weft.train.task import Sums
 
 
 def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: Literal["muon", "adamw"]) -> list[float]:
@@ -102,6 +106,26 @@ def test_a_time_budget_ends_training_and_brings_the_rate_to_zero(run: Run, tmp_p
     lines = read_metrics(tmp_path / "run" / "forward" / "metrics.jsonl")
     assert lines[-1]["seconds"] >= 3 > lines[-2]["seconds"]
     assert lines[-1]["learning_rate"] < 0.5 * max(line["learning_rate"] for line in lines)
+
+
+@pytest.mark.parametrize(("log_every", "factor"), [(7, "nan"), (1_000, "nan"), (7, "inf")])
+def test_a_loss_that_is_no_number_ends_training_and_keeps_the_last_checkpoint(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, log_every: int, factor: str
+) -> None:
+    sums, updates = TranslationTask.sums, itertools.count(1)
+
+    def spoilt(task: TranslationTask, rows: Tensor) -> Sums:
+        found = sums(task, rows)
+        return found._replace(loss=found.loss * float(factor)) if next(updates) == 15 else found
+
+    monkeypatch.setattr(TranslationTask, "sums", spoilt)
+    with pytest.raises(WeftError, match=r"no longer a finite number by update (20|21); the checkpoint of update 10 is"):
+        run(log_every=log_every)
+    folder = tmp_path / "run" / "forward"
+    assert [path.name for path in folder.glob("checkpoint-*")] == ["checkpoint-00000010.safetensors"]
+    assert all(weight.isfinite().all() for weight in load_file(next(folder.glob("checkpoint-*"))).values())
+    assert all(line["loss"] < 100 for line in read_metrics(folder / "metrics.jsonl"))
+    assert not (folder / "finished.json").exists()
 
 
 def test_schedule() -> None:

@@ -25,6 +25,7 @@ from weft.model.translator import Translator
 from weft.scoring import score
 from weft.train.report import Gold
 from weft.train.run import run_recipe
+from weft.train.stages import Parts
 
 CPU = torch.device("cpu")
 
@@ -71,12 +72,14 @@ def test_the_demo_leaves_a_picture_of_every_stage(demo: Path) -> None:
 
 def test_what_is_finished_is_not_done_again(demo: Path) -> None:
     def stamps() -> dict[Path, int]:
-        patterns = ("*/checkpoint-*", "*/weights.*", "links-*/*")
+        patterns = ("*/checkpoint-*", "*/weights.*", "*/finished.json", "links-*/*")
         paths = (path for pattern in patterns for path in (demo / "run").glob(pattern))
         return {path: path.stat().st_mtime_ns for path in paths if path.parent.name != "aligner"}  # written each time
 
     before = stamps()
-    assert len(before) == 13
+    parts = Parts(demo_recipe(demo, 500)).all()
+    assert {path.parent for path in before} == {part.folder for part in parts}
+    assert all(part.finished for part in parts)
     run_recipe(demo_recipe(demo, 500))
     assert stamps() == before
 
