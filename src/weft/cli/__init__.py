@@ -11,6 +11,7 @@ import tyro
 
 import weft
 from weft.cli import align, demo, evaluate, experiments, models, plot, prepare, show, symmetrize, train, translate, tune
+from weft.cli.options import settings_first
 from weft.command import run_as_command
 
 _COMMANDS = {
@@ -40,4 +41,5 @@ def main() -> None:
             prog="weft",
             description="Neural word alignment from parallel text alone.",
             config=(tyro.conf.FlagCreatePairsOff,),
+            args=settings_first(sys.argv[1:]),
         )
