@@ -16,7 +16,7 @@ from weft.corpus.made_up import sentence_pairs
 from weft.errors import WeftError
 from weft.recipe import overridden
 from weft.train import estimate
-from weft.train.auto_recipe import TextSize, recipe_for_text
+from weft.train.auto_recipe import TextSize, own_recipe, recipe_for_text
 from weft.train.estimate import training_minutes
 
 FEW = [f"{stage}training.updates=3" for stage in ("", "alignment.", "guided.", "scorer.")]
@@ -73,6 +73,18 @@ def test_a_plan_is_said_and_nothing_is_done(text: tuple[Path, Path], tmp_path: P
     assert result.returncode == 0 and not (tmp_path / "run").exists()
     assert "400 sentence pairs" in result.stderr and "about" in result.stderr and "preset small" in result.stderr
     assert "distil              to do" in result.stderr
+
+
+def test_only_the_first_process_says_the_plan(
+    text: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(file) for file in text]
+    monkeypatch.setenv("RANK", "1")
+    recipe = own_recipe(files, ["training.updates=7"])
+    assert capsys.readouterr().err == "" and recipe.training.updates == 7
+    monkeypatch.setenv("RANK", "0")
+    assert own_recipe(files, ["training.updates=7"]) == recipe
+    assert "400 sentence pairs" in capsys.readouterr().err
 
 
 def test_two_files_become_an_aligner(text: tuple[Path, Path], tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tiny_runs import PROCESS
 
 from weft.train.signals import end_at_once, stop_signals
 
@@ -33,7 +34,7 @@ def test_a_signal_ends_at_once_if_there_is_nothing_to_save(
     number: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = signal.getsignal(number)
-    with pytest.raises(SystemExit) as stopped, end_at_once():
+    with pytest.raises(SystemExit) as stopped, end_at_once(PROCESS):
         send(number)
     assert stopped.value.code == 128 + number and "the same command goes on" in capsys.readouterr().err
     assert signal.getsignal(number) is before

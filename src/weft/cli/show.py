@@ -151,7 +151,7 @@ def system_panels(system: AlignmentSystem, pair: WordPair) -> tuple[Panel, ...]:
         if method not in ("bidirectional", "guided"):
             continue
         attend, merge = system.attend(method), BEST_MERGE[method]
-        threshold = system.guided.threshold if system.guided is not None else 0.0
+        threshold = system.threshold
         links = align(system, [pair], attend, (merge,), threshold)[merge][0]
         forward, backward = word_attention(system, pair, attend)
         if method == "bidirectional":

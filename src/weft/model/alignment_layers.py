@@ -24,7 +24,7 @@ from weft.model.layers import FeedForward, SelfAttention, sinusoids
 from weft.model.rows import Rows, Visible
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 
-_POSITIONS = 2.0  # the size of sinusoids beside normalised states
+_POSITIONS = 2.0  # scale of sinusoids, so that they are not lost beside normalised states, whose entries are about 1
 
 
 class Features(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from weft.config import AlignmentConfig, Direction, GuidedConfig, Merge, Method, ModelConfig, OptimisationConfig
+from weft.config import AlignmentConfig, Direction, GuidedConfig, Method, ModelConfig, OptimisationConfig
 from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
 from weft.model.alignment_layers import AlignmentLayer, Features, GuidedLayer, frozen_features
@@ -23,13 +23,6 @@ from weft.text.subwords import Subwords
 
 FORMAT = "weft alignment system 1"
 METHODS: tuple[Method, ...] = ("forward-pass", "optimised", "bidirectional", "guided")
-BEST_MERGE: dict[Method, Merge] = {
-    "forward-pass": "grow-diag",
-    "optimised": "grow-diag",
-    "bidirectional": "best-cells",
-    "guided": "mean",
-}
-"""How the directions of each method are merged unless users say otherwise."""
 
 
 class DirectionModel(nn.Module):

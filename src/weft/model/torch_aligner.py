@@ -70,8 +70,7 @@ def system_aligner(
     method = method or system.methods[-1]
     if method not in system.methods:
         raise WeftError(f"{folder}: has no {method} layers; its methods are {', '.join(system.methods)}")
-    if threshold is None:
-        threshold = system.guided.threshold if system.guided is not None else 0.0
+    threshold = system.threshold if threshold is None else threshold
     attend = system.attend(method)
     return TorchAligner(attend, system.subwords, system.device, merge or BEST_MERGE[method], threshold, raw, reverse)
 

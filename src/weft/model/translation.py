@@ -20,7 +20,7 @@ LONGEST_SENTENCE = MOST_PIECES + 1  # with end-of-sentence
 
 
 def decoder_input(labels: Tensor) -> Tensor:
-    """What the decoder reads when it has to predict ``labels``: everything one place to the right. (batch, length)
+    """Return what the decoder reads to predict ``labels``: everything one place to the right. (batch, length)
 
     Each sentence ends with END, so the first word of the next one is predicted from END, as is the first of a row.
     """
@@ -44,7 +44,7 @@ class TranslationModel(nn.Module):
         self.initialise()
 
     def initialise(self) -> None:
-        """Xavier for matrices, zero for biases, variance 1/width for embeddings."""
+        """Draw new weights: Xavier for matrices, zero for biases, variance 1/width for embeddings."""
         for name, parameter in self.named_parameters():
             if parameter is self.table:
                 nn.init.normal_(parameter, std=self.config.width**-0.5)
@@ -67,12 +67,12 @@ class TranslationModel(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def compile_parts(self) -> None:
-        """Compile every layer on its own: equal layers share one compilation, so it is done in seconds."""
+        """Compile every layer on its own: equal layers share one compilation, which takes seconds."""
         for part in (self.embedding, *self.encoder, self.encoder_norm, *self.decoder, self.decoder_norm):
             part.compile(dynamic=False)
 
     def encode(self, source: Rows) -> Tensor:
-        """Encoder states. (batch, source, width)"""
+        """Return encoder states. (batch, source, width)"""
         visible = Visible(source.segments, source.segments, causal=False)
         states = self.embedding(source.ids, source.places)
         for layer in self.encoder:
@@ -80,7 +80,7 @@ class TranslationModel(nn.Module):
         return self.encoder_norm(states)
 
     def decode(self, target: Rows, memory: Tensor, source: Rows) -> Tensor:
-        """Decoder states from which each token of ``target`` is predicted. (batch, target, width)
+        """Return decoder states from which each token of ``target`` is predicted. (batch, target, width)
 
         ``target`` holds the words to predict; a state sees only those before its own.
         """
@@ -91,12 +91,9 @@ class TranslationModel(nn.Module):
             states = layer(states, memory, left, across)
         return self.decoder_norm(states)
 
-    def cross_logits(self, target: Rows, memory: Tensor, source: Rows, layer: int, causal: bool = True) -> Tensor:
-        """The attention logits of one decoder layer, unmasked. (batch, heads, target, source)
-
-        If not ``causal``, the decoder sees the whole target sentence.
-        """
-        left = Visible(target.segments, target.segments, causal)
+    def cross_logits(self, target: Rows, memory: Tensor, source: Rows, layer: int) -> Tensor:
+        """Return the attention logits of one decoder layer, unmasked. (batch, heads, target, source)"""
+        left = Visible(target.segments, target.segments, causal=True)
         across = Visible(target.segments, source.segments, causal=False)
         states = self.embedding(decoder_input(target.ids), target.places)
         for before in self.decoder_layers[:layer]:
@@ -104,9 +101,9 @@ class TranslationModel(nn.Module):
         return self.decoder_layers[layer].cross_logits(states, memory, left)
 
     def forward(self, source: Rows, target: Rows) -> Tensor:
-        """States that predict ``target`` given ``source``. (batch, target, width)"""
+        """Return states that predict ``target`` given ``source``. (batch, target, width)"""
         return self.decode(target, self.encode(source), source)
 
     def logits(self, states: Tensor) -> Tensor:
-        """Scores of all words of the vocabulary. (…, vocabulary)"""
+        """Return the scores of all words of the vocabulary. (…, vocabulary)"""
         return states @ self.table[: self.vocabulary].to(states.dtype).T

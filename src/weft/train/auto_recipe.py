@@ -35,6 +35,10 @@ _MOST_TOKENS = {"cuda": 360_000_000, "cpu": 7_000_000}  # to learn translation f
 _UPDATE_TOKENS = {"cuda": 36_000, "cpu": 3_000}
 _LEAST_UPDATES = 500
 _PIECES_PER_WORD = 1.2  # with 16,000 merges, on Europarl
+# Pairs to learn from: as in the shipped recipes on a GPU, and what two cores read in some minutes.
+_GUIDED_PAIRS = {"cuda": 340_000, "cpu": 10_000}
+_LEXICON_PAIRS = {"cuda": 30_000, "cpu": 10_000}
+_SCORER_PAIRS = {"cuda": 0, "cpu": 60_000}  # 0: all
 
 
 @dataclass(frozen=True)
@@ -121,14 +125,14 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
             own_word=True,
             whole_target=True,
             heads=model.heads,
-            pairs=340_000 if gpu else 10_000,
+            pairs=_GUIDED_PAIRS[device],
             training=with_updates(guided.training, 3_000 if gpu else 600),
         ),
         scorer=dataclasses.replace(
             scorer,
             fast=scorer.fast if gpu else EncoderConfig(layers=0),  # the small preset is as narrow
-            lexicon=scorer.lexicon if gpu else 10_000,
-            pairs=0 if gpu else 60_000,
+            lexicon=_LEXICON_PAIRS[device],
+            pairs=_SCORER_PAIRS[device],
             training=with_updates(scorer.training, 4_000 if gpu else 1_200),
         ),
     )

@@ -83,7 +83,7 @@ def join_processes() -> Iterator[Process]:
         yield Process(rank, world, device)
     except torch.OutOfMemoryError:
         raise WeftError(
-            f"{torch.cuda.get_device_name(device)} has too little memory; lower target_tokens of the stage (for "
+            f"{environment(device)['device']} has too little memory; lower target_tokens of the stage (for "
             "translation models training.target_tokens), or choose a smaller preset"
         ) from None
     finally:

@@ -63,6 +63,11 @@ class Trainer:
         self._time_used = self.seconds / 60 / config.minutes if config.minutes else 0.0
 
     @property
+    def size(self) -> int:
+        """Parameters of the module."""
+        return sum(parameter.numel() for parameter in self.task.module.parameters())
+
+    @property
     def finished(self) -> bool:
         return self.update >= self.config.updates or self._time_used >= 1
 
@@ -261,9 +266,8 @@ def train_stage(name: str, task: Task, folder: Path, settings: dict[str, Any], p
         trainer = Trainer(task, process, folder, settings)
         with Progress(visible=process.first) as progress:
             if process.first:
-                size = sum(parameter.numel() for parameter in task.module.parameters())
                 going_on = f"; going on from update {trainer.update:,}" if trainer.update else ""
-                progress.say(f"{name}: {size:,} parameters{going_on}")
+                progress.say(f"{name}: {trainer.size:,} parameters{going_on}")
             train(name, [trainer], process, progress)
         if process.first:
             save_weights(folder / WEIGHTS, task.module)

@@ -15,9 +15,12 @@ from torch import Tensor, nn
 
 from weft.config import TrainingConfig
 
+_STEP_SIZE = 0.2  # root mean square of the entries of an AdamW update, which Muon's are scaled to (Liu et al., 2025)
+_SMALLEST_NORM = 1e-7  # added to norms before they are divided by
+
 
 def make_optimisers(module: nn.Module, config: TrainingConfig) -> list[torch.optim.Optimizer]:
-    """The optimisers of a module's trainable parameters; each has its learning rate as a tensor, set by the loop."""
+    """Return the optimisers of a module's trainable parameters; their learning rates are tensors, set by the loop."""
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     embeddings = {id(part.weight) for part in module.modules() if isinstance(part, nn.Embedding)}
@@ -76,7 +79,7 @@ class Muon(torch.optim.Optimizer):
                 torch._foreach_lerp_(momenta, gradients, 1 - group["momentum"])
                 nesterov = torch._foreach_lerp(gradients, momenta, group["momentum"])
                 squares = [square for matrix in nesterov for square in _squares(matrix)]
-                steps = orthogonalise(torch.stack(squares)) * (group["lr"] * 0.2 * max(shape) ** 0.5)
+                steps = orthogonalise(torch.stack(squares)) * (group["lr"] * _STEP_SIZE * max(shape) ** 0.5)
                 torch._foreach_mul_(parameters, 1 - group["lr"] * group["weight_decay"])
                 counts = [len(_squares(parameter)) for parameter in parameters]
                 whole = map(_assemble, steps.split(counts), parameters)
@@ -84,7 +87,7 @@ class Muon(torch.optim.Optimizer):
 
 
 def _squares(matrix: Tensor) -> tuple[Tensor, ...]:
-    """Views of the square parts of a matrix; one that can't be cut into squares stays whole."""
+    """Return views of the square parts of a matrix; one that cannot be cut into squares stays whole."""
     side = min(matrix.shape)
     cut = max(matrix.shape) % side == 0
     return matrix.split(side, dim=0 if matrix.shape[0] > side else 1) if cut else (matrix,)
@@ -98,13 +101,13 @@ def _assemble(squares: Tensor, like: Tensor) -> Tensor:
 
 
 def orthogonalise(matrices: Tensor, iterations: int = 5) -> Tensor:
-    """Matrices (count, rows, columns) with all their singular values moved near 1.
+    """Move all singular values of matrices (count, rows, columns) near 1.
 
     X ← aX + b(XXᵀ)X + c(XXᵀ)²X with Jordan's coefficients, from X / ‖X‖.
     """
     a, b, c = 3.4445, -4.7750, 2.0315
     x = matrices.bfloat16() if matrices.is_cuda else matrices
-    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + _SMALLEST_NORM)
     for _ in range(iterations):
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)

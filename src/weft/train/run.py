@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -63,8 +62,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
                 parts.forget()
             say(parts.overview())
         process.wait()
-        # Under torchrun the default is better: others may wait for this process where Python cannot react.
-        with end_at_once() if process.world == 1 else nullcontext():
+        with end_at_once(process):
             run = Run(recipe, parts, corpus, gold, process)
             run.make_all()
             if process.first and gold is not None and run.lines:

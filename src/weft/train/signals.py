@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from weft.progress import say
+from weft.train.distributed import Process
 
 _AT_ONCE = "stopped; the same command goes on from the last checkpoint"
 
@@ -30,9 +32,13 @@ def stop_signals(worth_saving: Callable[[], bool]) -> Iterator[Callable[[], int]
         yield lambda: received[0] if received else 0
 
 
-def end_at_once() -> AbstractContextManager[Callable[[], int]]:
-    """Let SIGTERM and Ctrl-C end the program with one line: for work that would be done again in any case."""
-    return stop_signals(lambda: False)
+def end_at_once(process: Process) -> AbstractContextManager[Any]:
+    """Let SIGTERM and Ctrl-C end the program with one line: for work that would be done again in any case.
+
+    If several processes train together, signals have their default effect, because a process that waits for the others
+    does not run Python, which this needs.
+    """
+    return stop_signals(lambda: False) if process.world == 1 else nullcontext()
 
 
 @contextmanager

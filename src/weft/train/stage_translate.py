@@ -120,11 +120,10 @@ def begin_from(model: TranslationModel, subwords: Subwords, folder: Path) -> Non
 
 def _introduction(direction: str, trainer: Trainer) -> str:
     order, rows = trainer.order, trainer.task.text.rows
-    size = sum(parameter.numel() for parameter in trainer.task.module.parameters())
     tokens = order.batch_rows * rows.target_tokens / len(rows)
     epoch = len(rows) / order.batch_rows
     lines = [
-        f"{direction}: {size:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
+        f"{direction}: {trainer.size:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
         f"{tokens:,.0f} target tokens an update ({rows.padding:.1%} padding), {epoch:,.0f} updates an epoch"
     ]
     if rows.left_out:

@@ -30,6 +30,7 @@ from weft.text.words import sentence_pair
 from weft.train.distributed import Process
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
+from weft.train.signals import end_at_once
 from weft.train.stage_distil import refine, train_fast
 from weft.train.stages import ALIGNER, binding_settings
 from weft.train.task import Text, encoded_sides
@@ -43,6 +44,11 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
     Goes on where it stopped, with the same text, model and settings; ``force`` starts again. Raises WeftError if the
     text is too small to learn from.
     """
+    with end_at_once(process):
+        return _tuned(model, corpus, run, config, process, force)
+
+
+def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool) -> Path:
     content = read_aligner(model)
     subwords = content.subwords
     sides = _encoded(corpus, subwords, config.pairs)
