@@ -23,6 +23,7 @@ from weft.errors import WeftError
 from weft.links import format_links
 from weft.progress import say
 from weft.recipe import GoldConfig, Recipe
+from weft.storage import write_text
 
 
 def demo(
@@ -48,7 +49,7 @@ _GOLD_PAIRS = 300
 
 
 def demo_recipe(folder: Path, updates: int) -> Recipe:
-    """A tiny system that trains in about two minutes on two CPU cores."""
+    """Return a recipe for a tiny system that trains in about two minutes on two CPU cores."""
 
     def training(updates: int) -> TrainingConfig:
         return TrainingConfig(
@@ -111,14 +112,13 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
 
 
 def _write_text(folder: Path, pairs: int) -> None:
-    """Training text, and other sentences with their links."""
-    folder.mkdir(parents=True)
+    """Write training text, and other sentences with their links."""
     text = (f"{source}\t{target}\n" for source, target in sentence_pairs(pairs, seed=1))
-    (folder / "text.tsv").write_text("".join(text), encoding="utf-8")
+    write_text(folder / "text.tsv", "".join(text))
     gold = list(examples(_GOLD_PAIRS, seed=2))
     for part, lines in (
         ("source", (" ".join(example.english) for example in gold)),
         ("target", (" ".join(example.made_up) for example in gold)),
         ("links", (format_links(example.links) for example in gold)),
     ):
-        (folder / f"gold.{part}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        write_text(folder / f"gold.{part}", "".join(f"{line}\n" for line in lines))

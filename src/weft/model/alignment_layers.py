@@ -28,7 +28,7 @@ _POSITIONS = 2.0  # scale of sinusoids, so that they are not lost beside normali
 
 
 class Features(NamedTuple):
-    """What the layers see of a translation model and a batch."""
+    """The states and embeddings of a batch that the layers read."""
 
     words: Tensor  # (batch, source, width): embeddings of the source words
     encoded: Tensor  # (batch, source, width): states of the encoder
@@ -41,7 +41,7 @@ class Features(NamedTuple):
 def frozen_features(
     model: TranslationModel, source: Rows, target: Rows, encoded: Tensor, read: Tensor | None = None
 ) -> Features:
-    """Run the decoder of a translation model, which must be in inference mode and is not changed by anything here.
+    """Run the decoder of a translation model, which must be in inference mode and is not changed.
 
     ``encoded`` are the states of its encoder, ``read`` those of the other direction's.
     """
@@ -56,7 +56,7 @@ def frozen_features(
 
 
 class _Memory(nn.Module):
-    """What attention looks at: word embeddings plus encoder states, so that lexicon and context are both at hand.
+    """The keys of attention: word embeddings plus encoder states, so that lexicon and context are both there.
 
     Each of the two has its own layer norm. Embeddings and states differ in size, and without that one drowns the other.
     """
@@ -88,13 +88,13 @@ class AlignmentLayer(nn.Module):
         self.logit_dropout = LogitDropout(config.logit_dropout)
 
     def logits_and_values(self, features: Features) -> tuple[Tensor, Tensor]:
-        """A_L, unmasked (batch, target, source), and V (batch, source, width)."""
+        """Return A_L, unmasked (batch, target, source), and V (batch, source, width)."""
         memory = self.memory(features)
         logits = attention_logits(self.query(self.norm_query(features.decoded)), self.key(memory))
         return self.logit_dropout(logits), self.value(memory)
 
     def predict(self, attention: Tensor, values: Tensor) -> Tensor:
-        """States from which the frozen embedding table predicts the target words. (batch, target, width)"""
+        """Return states from which the frozen embedding table predicts the target words. (batch, target, width)"""
         context = self.dropout(self.output(attention.to(values.dtype) @ values))
         return self.norm_prediction(context + self.feed_forward(self.norm_feed_forward(context)))
 
@@ -103,7 +103,7 @@ class GuidedLayer(nn.Module):
     """Attention logits from the whole target sentence: unmasked self-attention over decoder states, then one head.
 
     The decoder state of a word does not know the word itself yet. In the paper it reaches the query only through
-    self-attention, from the state behind it, which is easier to find with ``positions``; with ``own_word`` its
+    self-attention, from the next state, which is easier to find with ``positions``; with ``own_word`` its
     embedding is added to the query, with ``whole_target`` the state that the other direction's encoder has for it.
     """
 
@@ -129,7 +129,7 @@ class GuidedLayer(nn.Module):
             getattr(self, name).load_state_dict(getattr(layer, name).state_dict())
 
     def forward(self, features: Features, target: Rows) -> Tensor:
-        """A_L, unmasked. (batch, target, source)"""
+        """Return A_L, unmasked. (batch, target, source)"""
         states = features.decoded
         if self.norm_own is not None:
             states = states + self.norm_own(features.own)
@@ -145,5 +145,5 @@ class GuidedLayer(nn.Module):
 
 
 def attention_logits(query: Tensor, key: Tensor) -> Tensor:
-    """Q·Kᵀ/√d in full precision. (batch, target, source)"""
+    """Return Q·Kᵀ/√d in full precision. (batch, target, source)"""
     return (query @ key.mT).float() * query.shape[-1] ** -0.5

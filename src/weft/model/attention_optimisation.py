@@ -20,9 +20,11 @@ from weft.model.alignment_layers import AlignmentLayer
 from weft.model.losses import contiguity_loss, linear_word_loss
 from weft.model.rows import Rows, masked_softmax
 
+_LEAST_ATTENTION = 1e-9  # whose logarithm is taken
+
 
 class Predictor(NamedTuple):
-    """One direction: what turns attention into a loss."""
+    """Turns the attention of one direction into a loss."""
 
     layer: AlignmentLayer
     values: Tensor  # (batch, source, width)
@@ -31,12 +33,12 @@ class Predictor(NamedTuple):
     source: Rows
 
     def word_loss(self, attention: Tensor) -> Tensor:
-        """CE(p(y | A; M)), summed; ``attention`` is (batch, target, source) of this direction."""
+        """Return CE(p(y | A; M)), summed; ``attention`` is (batch, target, source) of this direction."""
         states = self.layer.predict(attention, self.values).to(self.values.dtype).flatten(0, 1)
         return linear_word_loss(states, self.table, self.target.ids.flatten(), smoothing=0.0).smoothed
 
     def loss(self, attention: Tensor, contiguity: float, kernel: int) -> Tensor:
-        """CE(p(y | A; M)) + λ·L_C(A), summed."""
+        """Return CE(p(y | A; M)) + λ·L_C(A), summed."""
         loss = self.word_loss(attention)
         if contiguity:
             loss = loss + contiguity * contiguity_loss(attention, self.target, self.source, kernel)
@@ -51,8 +53,8 @@ def initial_logits(
     ``backward`` is (batch, source, target), as the backward layer gives it.
     """
     if start == "log-probabilities":
-        forward = masked_softmax(forward, cells, 2).clamp(min=1e-9).log()
-        backward = masked_softmax(backward, cells.mT, 2).clamp(min=1e-9).log()
+        forward = masked_softmax(forward, cells, 2).clamp(min=_LEAST_ATTENTION).log()
+        backward = masked_softmax(backward, cells.mT, 2).clamp(min=_LEAST_ATTENTION).log()
     return (forward + backward.mT) / 2
 
 
@@ -64,7 +66,7 @@ def optimise_attention(
     config: OptimisationConfig,
     kernel: int = 2,
 ) -> Tensor:
-    """Logits after some steps of gradient descent; (batch, target, source), as they came.
+    """Return logits (batch, target, source) after some steps of gradient descent.
 
     ``cells`` tells the cells of sentences; sentences do not influence each other.
     """

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+_LOWERED = 1e4  # logits of dropped cells: far more than logits differ
+
 
 class Dropout(nn.Module):
     """Dropout of (batch, length, width) tensors."""
@@ -28,7 +30,7 @@ class Dropout(nn.Module):
         return torch.where(self.kept(states), states * (1 / (1 - self.probability)), 0)
 
     def kept(self, states: Tensor) -> Tensor:
-        """True for elements that stay. (batch, length, width)"""
+        """Return True for elements that stay. (batch, length, width)"""
         rows, length, width = states.shape
         row = torch.arange(rows, device=states.device, dtype=torch.int32) + self.first_row
         place = torch.arange(length * width, device=states.device, dtype=torch.int32)
@@ -38,7 +40,7 @@ class Dropout(nn.Module):
 
 
 class LogitDropout(Dropout):
-    """Keeps attention from looking at some cells: their logits become so low that any other cell is preferred.
+    """Dropout of attention cells: their logits become so low that any other cell is preferred.
 
     They do not become -inf, so that a word all of whose cells are dropped still has a distribution.
     """
@@ -46,7 +48,7 @@ class LogitDropout(Dropout):
     def forward(self, states: Tensor) -> Tensor:
         if not self.training or self.probability == 0:
             return states
-        return torch.where(self.kept(states), states, states - 1e4)
+        return torch.where(self.kept(states), states, states - _LOWERED)
 
 
 class DropoutKeys:

@@ -1,4 +1,4 @@
-"""Triton kernels behind ``row_attention`` and ``linear_word_loss``; imported only where there is a GPU."""
+"""Triton kernels of ``row_attention`` and ``linear_word_loss``; imported only if there is a GPU."""
 
 # Kernels are written in Triton's language, which only looks like Python to a type checker.
 # pyrefly: ignore-errors
@@ -122,7 +122,7 @@ def _strides(*tensors: Tensor) -> list[int]:
 def launch_forward(
     query: Tensor, key: Tensor, value: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool
 ) -> tuple[Tensor, Tensor]:
-    """The context vectors, and per query the logarithm (base 2) of the softmax's denominator."""
+    """Return the context vectors and, per query, the logarithm (base 2) of the softmax's denominator."""
     rows, queries, heads, width = query.shape
     keys = key.shape[1]
     context = query.new_empty((rows, queries, heads, width))
@@ -189,7 +189,7 @@ def _word_loss_kernel(logits, labels, losses, size, padding, smoothing, BLOCK: t
 
 
 def word_loss_and_slope(logits: Tensor, labels: Tensor, padding: int, smoothing: float) -> tuple[Tensor, Tensor]:
-    """``losses.loss_and_slope`` in two passes over the logits, which become the slope."""
+    """Compute ``losses.loss_and_slope`` in two passes over the logits, which become the slope."""
     losses = torch.empty(len(logits), 2, device=logits.device)
     _word_loss_kernel[(len(logits),)](
         logits, labels, losses, logits.shape[1], padding, smoothing, BLOCK=8192, num_warps=16

@@ -20,14 +20,14 @@ from weft.model.rows import Visible
 
 
 def attend(first: Tensor, second: Tensor, visible: Visible) -> Tensor:
-    """softmax(Q·Kᵀ/√d)·V for each head, for Q, K and V as ``projections`` packs them. (batch, query, heads, head)"""
+    """Return softmax(Q·Kᵀ/√d)·V for each head of what ``projections`` packs. (batch, query, heads, head)"""
     if row_attention_fits(first, second):
         return row_attention(first, second, visible.queries, visible.keys, visible.causal)
     return masked_attention(*projections(first, second), visible.mask())
 
 
 def masked_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
-    """The same with a mask that can be broadcast to (batch, heads, query, key); None: all is visible.
+    """Return the same with a mask that can be broadcast to (batch, heads, query, key); None: all is visible.
 
     All tensors are (batch, position, heads, head), and so is the result.
     """
@@ -43,7 +43,7 @@ class SelfAttention(nn.Module):
         self.output = nn.Linear(width, width, bias=False)
 
     def queries_keys_values(self, states: Tensor) -> Tensor:
-        """(batch, position, width) → (batch, position, 3, heads, head)"""
+        """Project states (batch, position, width) to (batch, position, 3, heads, head)."""
         return self.project(states).unflatten(-1, (3, self.heads, -1))
 
     def forward(self, states: Tensor, visible: Visible) -> Tensor:
@@ -60,11 +60,11 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(width, width, bias=False)
 
     def queries(self, states: Tensor) -> Tensor:
-        """(batch, query, width) → (batch, query, 1, heads, head)"""
+        """Project states (batch, query, width) to (batch, query, 1, heads, head)."""
         return self.query(states).unflatten(-1, (1, self.heads, -1))
 
     def keys_values(self, memory: Tensor) -> Tensor:
-        """(batch, key, width) → (batch, key, 2, heads, head)"""
+        """Project memory (batch, key, width) to (batch, key, 2, heads, head)."""
         return self.key_value(memory).unflatten(-1, (2, self.heads, -1))
 
     def forward(self, states: Tensor, memory: Tensor, visible: Visible) -> Tensor:
@@ -115,13 +115,13 @@ class DecoderLayer(nn.Module):
         return states + self.dropout(self.attention(self.norm_attention(states), left))
 
     def cross_logits(self, states: Tensor, memory: Tensor, left: Visible) -> Tensor:
-        """How ``forward`` scores the source words, in full precision. (batch, heads, target, source)"""
+        """Return how ``forward`` scores source words, in full precision. (batch, heads, target, source)"""
         query = self.cross.queries(self.norm_cross(self._read_target(states, left)))[:, :, 0].transpose(1, 2)
         key = self.cross.keys_values(memory)[:, :, 0].transpose(1, 2)
         return (query @ key.mT).float() * query.shape[-1] ** -0.5
 
     def step(self, states: Tensor, past: Tensor, memory: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
-        """``forward`` for one more word of each sentence, for inference. (batch, 1, width)
+        """Compute ``forward`` for one more word of each sentence, for inference. (batch, 1, width)
 
         ``past`` holds keys and values of the words before it (batch, words, 2, heads, head), ``memory`` those of the
         source, of which ``visible`` (batch, 1, 1, source) tells the real words. Also returns ``past``, with the new
@@ -143,7 +143,7 @@ class Embedding(nn.Module):
     positions: Tensor
 
     def __init__(self, words: int | nn.Embedding, longest: int, config: ModelConfig) -> None:
-        """``words``: how many, or the table of another model, which is read, projected to this width, but not owned."""
+        """``words``: their number, or the table of another model, which is projected to this width and not owned."""
         super().__init__()
         self._borrowed: list[nn.Embedding] = []  # a list, so that torch does not count what is in it as ours
         self.narrow: nn.Linear | None = None
@@ -162,12 +162,12 @@ class Embedding(nn.Module):
         return self._borrowed[0] if self._borrowed else self.words
 
     def lexicon(self, ids: Tensor) -> Tensor:
-        """Scaled embeddings, without positions. (batch, length, width)"""
+        """Return scaled embeddings without positions. (batch, length, width)"""
         words = self.table(ids) * self.table.embedding_dim**0.5
         return words if self.narrow is None else self.narrow(words)
 
     def forward(self, ids: Tensor, places: Tensor) -> Tensor:
-        """Two times (batch, length) → (batch, length, width)"""
+        """Embed ids at their places, both (batch, length). (batch, length, width)"""
         embedded = self.lexicon(ids) + self.positions[places]
         if torch.is_autocast_enabled(ids.device.type):
             embedded = embedded.to(torch.get_autocast_dtype(ids.device.type))
@@ -175,11 +175,11 @@ class Embedding(nn.Module):
 
 
 def sinusoid_rates(width: int) -> Tensor:
-    """How fast the waves of the positional encoding run. (width / 2,)"""
+    """Return the rates of the waves of the positional encoding. (width / 2,)"""
     return torch.exp(-math.log(10_000) / (width // 2) * torch.arange(width // 2))
 
 
 def sinusoids(length: int, width: int) -> Tensor:
-    """Positional encoding of Vaswani et al. (2017), sines in the first half, cosines in the second. (length, width)"""
+    """Return the positional encoding of Vaswani et al. (2017), sines first, then cosines. (length, width)"""
     angles = torch.arange(length)[:, None] * sinusoid_rates(width)[None, :]
     return torch.cat([angles.sin(), angles.cos()], dim=1)

@@ -14,6 +14,7 @@ from weft.text.subwords import END, PAD
 
 GPU_CHUNK = 8192  # tokens: few and large matrix products
 CPU_CHUNK = 128  # tokens: logits that stay in the cache
+_LEAST_MASS = 1e-6  # of attention, whose logarithm is taken
 
 
 class WordLoss(NamedTuple):
@@ -24,7 +25,7 @@ class WordLoss(NamedTuple):
 
 
 def word_loss_reference(states: Tensor, table: Tensor, labels: Tensor, smoothing: float) -> WordLoss:
-    """Cross entropy of predicting ``labels`` (tokens,) from ``states`` (tokens, width), written plainly.
+    """Compute the cross entropy of predicting ``labels`` (tokens,) from ``states`` (tokens, width), written plainly.
 
         loss = −Σ_t Σ_v q_t(v)·log softmax(table·state_t)_v,   q_t(v) = (1 − ε)·[v = y_t] + ε/|V|
 
@@ -37,7 +38,7 @@ def word_loss_reference(states: Tensor, table: Tensor, labels: Tensor, smoothing
 
 
 def linear_word_loss(states: Tensor, table: Tensor, labels: Tensor, smoothing: float, chunk: int = 0) -> WordLoss:
-    """The same as ``word_loss_reference`` with the logits of only ``chunk`` tokens in memory at a time (0: choose).
+    """Compute ``word_loss_reference`` with the logits of only ``chunk`` tokens in memory at a time (0: choose).
 
     The gradient is known as soon as the logits are, so both are computed together in the forward pass and nothing of
     size tokens × vocabulary outlives its chunk.
@@ -75,7 +76,7 @@ class _LinearWordLoss(torch.autograd.Function):
 
 
 def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Both sums of ``WordLoss`` for logits (tokens, vocabulary), and ∂smoothed/∂logits in their place or precision.
+    """Return both sums of ``WordLoss`` for logits (tokens, vocabulary), and ∂smoothed/∂logits in place or precision.
 
     ∂loss_t/∂logit_v = softmax_v − q_t(v), and 0 where the label is padding.
     """
@@ -98,7 +99,7 @@ def loss_and_slope(logits: Tensor, labels: Tensor, smoothing: float) -> tuple[Te
 
 
 def contiguity_loss(attention: Tensor, target: Rows, source: Rows, kernel: int = 2) -> Tensor:
-    """How far attention is from clusters of neighbouring links, summed over target words (the paper's L_C).
+    """Measure how far attention is from clusters of neighbouring links, summed over target words (the paper's L_C).
 
         Ā = conv(A, K),   K of kernel × kernel elements 1/kernel        L_C = −Σ_t log max_s Ā_{s,t}
 
@@ -112,11 +113,11 @@ def contiguity_loss(attention: Tensor, target: Rows, source: Rows, kernel: int =
     # A window that begins in another sentence holds nothing of this one; the words of a row see only their own cells.
     own = (target.segments[:, :, None] == source.segments[:, None, :]) & source_words[:, None, :]
     best = torch.where(own, mass, 0).amax(2)
-    return -(best.clamp(min=1e-6).log() * target_words).sum()
+    return -(best.clamp(min=_LEAST_MASS).log() * target_words).sum()
 
 
 def _window_sums(mass: Tensor, segments: Tensor, dim: int, size: int) -> Tensor:
-    """Sums over windows of ``size`` along a dimension, within segments; an even window reaches one further ahead."""
+    """Sum over windows of ``size`` along a dimension, within segments; an even window reaches one further ahead."""
     length = mass.shape[dim]
     total = torch.zeros_like(mass)
     for shift in range(-((size - 1) // 2), size // 2 + 1):
@@ -133,7 +134,7 @@ def _window_sums(mass: Tensor, segments: Tensor, dim: int, size: int) -> Tensor:
 
 
 def agreement_loss(forward: Tensor, backward: Tensor, target: Rows, source: Rows) -> Tensor:
-    """−log of the mass that both directions put on the same cells, summed over the words of both sides.
+    """Return −log of the mass that both directions put on the same cells, summed over the words of both sides.
 
         −Σ_t log Σ_s A_F(t,s)·A_B(t,s) − Σ_s log Σ_t A_F(t,s)·A_B(t,s)
 
@@ -141,12 +142,12 @@ def agreement_loss(forward: Tensor, backward: Tensor, target: Rows, source: Rows
     """
     target_words, source_words = is_word(target.ids), is_word(source.ids)
     both = forward * backward * (target_words[:, :, None] & source_words[:, None, :])
-    by_target, by_source = (both.sum(dim).clamp(min=1e-6).log() for dim in (2, 1))
+    by_target, by_source = (both.sum(dim).clamp(min=_LEAST_MASS).log() for dim in (2, 1))
     return -(by_target * target_words).sum() - (by_source * source_words).sum()
 
 
 def guided_loss(logits: Tensor, cells: Tensor, links: Tensor, target: Rows, source: Rows) -> Tensor:
-    """Cross entropy of attention with given links, summed over target words (the paper's L_a).
+    """Compute the cross entropy of attention with given links, summed over target words (the paper's L_a).
 
         L_a = −Σ_t Σ_s G(t,s)·log A(t,s)
 

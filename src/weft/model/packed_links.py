@@ -11,7 +11,7 @@ from weft.text.subwords import END
 
 
 def best_source_links(attention: Tensor, target: Rows, source: Rows) -> Tensor:
-    """One direction: each target word's strongest cell, {(argmax_s A(t,s), t)}; none if that is end-of-sentence."""
+    """Return each target word's strongest cell, {(argmax_s A(t,s), t)}; none if that is end-of-sentence."""
     best = attention.argmax(2)  # (batch, target)
     linked = is_word(target.ids) & (source.ids.gather(1, best) != END)
     links = torch.zeros_like(attention, dtype=torch.bool)
@@ -19,7 +19,7 @@ def best_source_links(attention: Tensor, target: Rows, source: Rows) -> Tensor:
 
 
 def best_cell_links(forward: Tensor, backward: Tensor, target: Rows, source: Rows) -> Tensor:
-    """Two directions: the min(n, m) strongest cells of A_F ⊗ A_B in each sentence pair of n and m words.
+    """Return the min(n, m) strongest cells of A_F ⊗ A_B in each sentence pair of n and m words.
 
     Both are (batch, target, source); ``forward`` sums to one over source words, ``backward`` over target words.
     """
@@ -43,13 +43,13 @@ def best_cell_links(forward: Tensor, backward: Tensor, target: Rows, source: Row
 
 
 def _words_per_sentence(side: Rows, count: int) -> Tensor:
-    """Words of each sentence of each row, without end-of-sentence. (batch, sentences)"""
+    """Count the words of each sentence of each row, without end-of-sentence. (batch, sentences)"""
     lengths = torch.zeros(len(side.ids), count, dtype=torch.long, device=side.ids.device)
     return lengths.scatter_add(1, side.segments.clamp(min=0).long(), is_word(side.ids).long())
 
 
 def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
-    """Two directions: the cells where the mean of both attentions is high, by the rule of ``linked_cells``."""
+    """Return the cells in which the mean of both attentions is high, by the rule of ``linked_cells``."""
     words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
     words = words & (target.segments[:, :, None] == source.segments[:, None, :])
     return linked_cells(torch.where(words, (forward + backward) / 2, 0), threshold)

@@ -1,4 +1,4 @@
-"""Attention within short rows as one GPU kernel each way.
+"""Attention within short rows as one GPU kernel forward and one backward.
 
 A row of up to 128 tokens fits into one tile, so a program that owns one head of one row reads keys and values once and
 keeps its score matrix in registers; in the backward pass it makes all three gradients at once. Flash attention, made
@@ -20,7 +20,7 @@ HAS_TRITON = importlib.util.find_spec("triton") is not None
 
 
 def projections(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values, each (batch, position, heads, head).
+    """Return queries, keys and values, each (batch, position, heads, head).
 
     In self-attention they are the three parts of ``first`` (batch, position, 3, heads, head); else ``first`` is
     (batch, query, 1, heads, head) and ``second`` (batch, key, 2, heads, head).
@@ -30,7 +30,7 @@ def projections(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def row_attention_fits(first: Tensor, second: Tensor) -> bool:
-    """Whether the kernel can do it: on a GPU, in bfloat16, one tile per row."""
+    """Tell whether the kernel fits: on a GPU, in bfloat16 (nothing asks for it on GPUs without), one tile per row."""
     return (
         first.is_cuda
         and first.dtype == torch.bfloat16
@@ -87,7 +87,7 @@ def _(gradient, first, second, query_segments, key_segments, normaliser, causal)
 
 
 def _gradients_like(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
-    """Room for the gradients; that of self-attention is all in the first."""
+    """Return room for the gradients; that of self-attention is all in the first."""
     second_shape = (0,) if first.shape[2] == 3 else second.shape
     return first.new_empty(first.shape), second.new_empty(second_shape)
 
@@ -106,5 +106,5 @@ _forward.register_autograd(_differentiate, setup_context=_save)
 
 
 def row_attention(first: Tensor, second: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool) -> Tensor:
-    """``layers.attend`` for rows of at most 128 tokens."""
+    """Compute ``layers.attend`` for rows of at most 128 tokens."""
     return _forward(first, second, query_segments, key_segments, causal)[0]

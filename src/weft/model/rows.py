@@ -108,5 +108,5 @@ def has_half_precision(device: torch.device) -> bool:
 
 
 def half_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """Return the context to compute with finished models in: bfloat16 where the GPU has it."""
+    """Return the context to compute with finished models in: bfloat16 if the GPU has it."""
     return torch.autocast("cuda", torch.bfloat16) if has_half_precision(device) else nullcontext()

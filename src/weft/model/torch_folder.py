@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +16,7 @@ from weft.config import Direction, ModelConfig, TextConfig
 from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
 from weft.model.translation import TranslationModel
-from weft.storage import read_description
+from weft.storage import atomic_folder, read_description, write_json
 from weft.text.subwords import Subwords
 
 TRANSLATION = "weft translation model 1"
@@ -26,7 +24,7 @@ Built = TypeVar("Built", bound=nn.Module)
 
 
 class Content(NamedTuple):
-    """What a model folder holds, whatever kind of torch model it is."""
+    """The content of the folder of any torch model."""
 
     config: dict[str, Any]
     weights: dict[str, Tensor]
@@ -35,36 +33,18 @@ class Content(NamedTuple):
 
 def write_folder(folder: Path, form: str, content: Content) -> None:
     """Write a torch model."""
-    weights = {name: value.detach().cpu().contiguous() for name, value in content.weights.items()}
-
-    def save_weights(staging: Path) -> None:
-        # Not by save_file, which makes files that only their owner can read.
-        (staging / "model.safetensors").write_bytes(save(weights))
-
-    write_files(folder, form, content.config, content.subwords, save_weights)
-
-
-def write_files(
-    folder: Path, form: str, config: dict[str, Any], subwords: Subwords, save: Callable[[Path], None]
-) -> None:
-    """Write all files, those of the model itself by ``save``, then move them into place at once."""
+    config, weights, subwords = content
+    weights = {name: value.detach().cpu().contiguous() for name, value in weights.items()}
     described = {"format": form, "vocabulary": len(subwords), "text": to_dict(subwords.text), **config}
-    staging = folder.with_name(f"{folder.name}.partial")
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir(parents=True)
-        save(staging)
-        subwords.save(staging / "tokenizer.json")
-        (staging / "config.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        staging.rename(folder)
-    except (OSError, SafetensorError) as error:
-        shutil.rmtree(staging, ignore_errors=True)
-        raise WeftError(f"{folder}: cannot be written: {error}") from None
+    with atomic_folder(folder) as partial:
+        # Not by save_file, which makes files that only their owner can read.
+        (partial / "model.safetensors").write_bytes(save(weights))
+        subwords.save(partial / "tokenizer.json")
+        write_json(partial / "config.json", described)
 
 
 def read_folder(folder: Path, form: str, needs: Sequence[str]) -> Content:
-    """Read a folder of the given format, whose config has what it ``needs``; weights in full precision."""
+    """Read a folder of the format ``form``, whose config has the members ``needs``; weights in full precision."""
     path = folder / "config.json"
     config = read_description(path, form, "model folder", needs=("text", "vocabulary", *needs))
     text = from_dict(TextConfig, config["text"], f"{path}: text")
@@ -78,7 +58,7 @@ def read_folder(folder: Path, form: str, needs: Sequence[str]) -> Content:
 
 
 def with_weights(build: Callable[[], Built], weights: dict[str, Tensor], folder: Path) -> Built:
-    """The model that ``build`` makes, with its weights from a folder; shapes are checked before memory is taken."""
+    """Build a model and load its weights. Shapes are checked before memory is taken."""
     with torch.device("meta"):
         wanted = {name: tuple(value.shape) for name, value in build().state_dict().items()}
     found = {name: tuple(value.shape) for name, value in weights.items()}

@@ -28,7 +28,7 @@ class Translator:
         """Sentences that were too long for the model and lost their ends."""
 
     def translate(self, lines: Iterable[str]) -> Iterator[str]:
-        """Translate a stream, reading some way ahead so that sentences of one length share a batch."""
+        """Translate a stream, reading ahead so that sentences of one length share a batch."""
         iterator = iter(lines)
         while window := list(itertools.islice(iterator, _READ_AHEAD)):
             yield from self._translate_window(window)
@@ -54,7 +54,7 @@ class Translator:
         return ids[: LONGEST_SENTENCE - 1]
 
     def _batches(self, order: list[int], sentences: list[list[int]]) -> Iterator[list[int]]:
-        """Consecutive sentences of rising length, as many as the budget of tokens allows."""
+        """Yield sentences of similar length, as many as the budget of tokens allows."""
         batch: list[int] = []
         for index in order:
             if batch and (len(batch) + 1) * (len(sentences[index]) + 1) > self._batch_tokens:
@@ -98,7 +98,7 @@ def start(model: TranslationModel, source: Tensor, beam: int = 1) -> Cache:
 
 
 def advance(model: TranslationModel, words: Tensor, cache: Cache) -> Tensor:
-    """Read one more word of every hypothesis (hypotheses,); the logits of the next. (hypotheses, vocabulary)"""
+    """Read one more word of every hypothesis (hypotheses,). Returns the logits of the next. (hypotheses, vocabulary)"""
     place = torch.full_like(words, cache.past[0].shape[1])
     states = model.embedding(words[:, None], place[:, None])
     for index, layer in enumerate(model.decoder_layers):
@@ -108,7 +108,7 @@ def advance(model: TranslationModel, words: Tensor, cache: Cache) -> Tensor:
 
 @torch.inference_mode()
 def greedy_search(model: TranslationModel, source: Tensor) -> list[list[int]]:
-    """The most probable next word, again and again, for every row of ``source`` (sentences, source)."""
+    """Append the most probable next word, again and again, for every row of ``source`` (sentences, source)."""
     limits = _length_limits(source)
     cache = start(model, source)
     words = torch.full((len(source),), END, device=source.device)
@@ -126,7 +126,7 @@ def greedy_search(model: TranslationModel, source: Tensor) -> list[list[int]]:
 
 @torch.inference_mode()
 def beam_search(model: TranslationModel, source: Tensor, beam: int, length_penalty: float = 1.0) -> list[list[int]]:
-    """The best of ``beam`` hypotheses by log-probability / length**length_penalty, for every row of ``source``.
+    """Find the best of ``beam`` hypotheses by log-probability / length**length_penalty, for every row of ``source``.
 
     A hypothesis that ends goes to its sentence's finished ones. A sentence is done when its best possible continuation
     can't beat the best finished hypothesis any more, or at twice the length of the source.
@@ -172,7 +172,7 @@ def beam_search(model: TranslationModel, source: Tensor, beam: int, length_penal
 
 
 def _length_limits(source: Tensor) -> Tensor:
-    """How long a translation may become: twice the source, and some words more. (sentences,)"""
+    """Return how long translations may become: twice the source and some words more. (sentences,)"""
     return ((source != PAD).sum(1) * 2 + 10).clamp(max=LONGEST_SENTENCE - 1)
 
 

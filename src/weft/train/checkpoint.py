@@ -32,12 +32,9 @@ def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]
 
 def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:
     """Write a safetensors file that either is complete or isn't there."""
-    try:
-        with atomic_file(path) as partial:
-            # Not by save_file, which puts another file in the place of the locked one, for its owner alone.
-            partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
-    except SafetensorError as error:
-        raise WeftError(f"{path}: cannot be written: {error}; what was there before is untouched") from None
+    with atomic_file(path) as partial:
+        # Not by save_file, which puts another file in the place of the locked one, for its owner alone.
+        partial.write_bytes(save({name: tensor.contiguous() for name, tensor in tensors.items()}, metadata))
 
 
 class Checkpoints:

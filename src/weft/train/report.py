@@ -97,7 +97,7 @@ def score_system(
     merges: Sequence[Merge],
     threshold: float = 0.0,
 ) -> list[ReportLine]:
-    """Align the gold sentences with one method and score each way of merging its directions."""
+    """Align the gold sentences with one method and score each merge of its directions."""
     found = align(system, gold.pairs, attend, merges, threshold)
     return [ReportLine(name, merge, score(links, gold.links)) for merge, links in found.items()]
 
