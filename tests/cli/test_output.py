@@ -60,6 +60,14 @@ def test_what_something_else_made_is_not_continued(tmp_path: Path) -> None:
     assert partial.read_text() == "a\n"
 
 
+def test_a_record_goes_with_its_file(tmp_path: Path) -> None:
+    interrupt(tmp_path / "links", "a\n")
+    record = tmp_path / "links.partial.json"
+    assert record.exists()
+    with open_output(str(tmp_path / "links"), []):  # a page, say: after a kill it must not be taken for links
+        assert not record.exists()
+
+
 def test_a_partial_file_is_overwritten_with_a_word(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     interrupt(tmp_path / "links", "a\n")
     assert capsys.readouterr().err == ""

@@ -105,6 +105,7 @@ def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume:
             if file.tell():
                 say(f"weft: {partial}: what an interrupted command has left is overwritten")
             file.truncate(0)
+            record.unlink(missing_ok=True)  # of what was there before
             if made_by is not None:
                 write_json(record, made_by())
         text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
