@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 import subprocess
@@ -12,7 +11,6 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from weft.config import PrepareConfig, TextConfig
@@ -233,12 +231,6 @@ def test_vocabularies_beyond_sixteen_bits_have_wider_ids(tmp_path: Path) -> None
     assert [target for _, target in training_pairs(prepared)] == words
 
 
-def test_usual_vocabularies_have_ids_of_two_bytes(corpus: PreparedCorpus) -> None:
-    assert corpus.manifest.vocabulary == len(corpus.subwords) == 458
-    assert corpus.manifest.id_type == "<u2"
-    assert corpus.source.ids.dtype == np.uint16 and corpus.source.offsets.dtype == np.int64
-
-
 def test_the_manifest_records_options_inputs_and_checksums(text_file: Path, tmp_path: Path) -> None:
     config = PrepareConfig(text=TextConfig(sharp_s=True), merges=30, longest=90, ratio=9, hold_out=4, seed=8)
     prepared = prepare(Corpus(files=(str(text_file),)), config, tmp_path / "corpus")
@@ -253,41 +245,6 @@ def test_the_manifest_records_options_inputs_and_checksums(text_file: Path, tmp_
     assert set(recorded) == {
         "held-out.tsv", "source.ids", "source.offsets", "target.ids", "target.offsets", "tokenizer.json"
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("change", ["shorter", "missing"])
-def test_a_file_of_another_size_is_detected_at_once(change: str, text_file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "corpus"
-    prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
-    ids = folder / "target.ids"
-    if change == "missing":
-        ids.unlink()
-    else:
-        ids.write_bytes(ids.read_bytes()[:-2])
-    with pytest.raises(WeftError, match=r"target\.ids: missing or not as weft prepare wrote it"):
-        open_prepared(folder)
-
-
-@pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"format": "another"}', '{"format": "weft prepared corpus 1"}', "counts", "files"]
-)
-def test_a_damaged_manifest_is_an_error(content: str, text_file: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "corpus"
-    prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=10), folder)
-    if content in {"counts", "files"}:  # of another type
-        content = json.dumps(json.loads((folder / "manifest.json").read_text(encoding="utf-8")) | {content: 1})
-    (folder / "manifest.json").write_text(content, encoding="utf-8")
-    with pytest.raises(WeftError, match=r"manifest\.json: .*make it with weft prepare"):
-        open_prepared(folder)
-
-
-def test_the_checksum_stands_for_the_content(text_file: Path, tmp_path: Path) -> None:
-    corpus = Corpus(files=(str(text_file),))
-    one, again, other = (
-        prepare(corpus, PrepareConfig(merges=merges), tmp_path / name)
-        for name, merges in (("one", 20), ("again", 20), ("other", 21))
-    )
-    assert one.checksum == again.checksum != other.checksum
 
 
 def test_several_processes_make_the_same_folder_as_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import tyro
 from weft.cli.options import Output
 from weft.cli.output import open_output
 from weft.errors import WeftError
-from weft.links import open_gold, read_links
+from weft.links import GoldFile, open_gold, read_links
 from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
 
@@ -47,9 +47,7 @@ def evaluate(
         seed: Seed of the draws.
         output: Write into this file instead of stdout.
     """
-    import numpy as np
-
-    from weft.scoring import Score, Signature, WordErrors, compare, link_counts
+    from weft.scoring import Signature, compare
 
     if not systems:
         raise WeftError("no file of links to score")
@@ -63,23 +61,7 @@ def evaluate(
     if names.count("-") > 1:
         raise WeftError("stdin (-) can be read only once")
     opened = open_gold(gold, gold_base, gold_format)
-    any_gold = False
-    counts = [array("q") for _ in systems]
-    found = [WordErrors() for _ in systems]
-    readers: list[Iterator[Any]] = [opened.lines, *map(read_links, systems), *map(_read_words, text)]
-    for line, *rest in side_by_side(names, readers, "sentence pairs"):
-        lines, words = rest[: len(systems)], rest[len(systems) :]
-        if words:
-            for one in (line, *lines):
-                one.check(len(words[0]), len(words[1]))
-        for one, collected, word_errors in zip(lines, counts, found, strict=True):
-            collected.extend(link_counts(one.possible, line))
-            if errors:
-                word_errors.add(one.possible, line, *words)
-        any_gold |= bool(line.possible)
-    if not any_gold:
-        raise WeftError(f"{gold}: no gold links in it")
-    scores = [Score(np.array(one, np.int64).reshape(-1, 4)) for one in counts]
+    scores, found = _count(opened, names, len(systems), errors > 0)
     with open_output(output, names) as (out, _):
         _print_table(systems, scores, resamples, seed, out)
         for name, other in zip(systems[1:], scores[1:], strict=True):
@@ -96,8 +78,33 @@ def evaluate(
         print(Signature(len(scores[0].counts), opened.form, opened.base, resamples, seed), file=out)
 
 
-def _read_words(name: str) -> Iterator[list[str]]:
-    return map(split_spaces, read_text(name))
+def _count(gold: GoldFile, names: Sequence[str], systems: int, errors: bool) -> tuple[list[Score], list[WordErrors]]:
+    """Read gold, systems and text side by side. Returns the counts of each system, and its errors if wanted."""
+    import numpy as np
+
+    from weft.scoring import Score, WordErrors, link_counts
+
+    counts = [array("q") for _ in range(systems)]
+    found = [WordErrors() for _ in range(systems)]
+    any_gold = False
+    readers: list[Iterator[Any]] = [
+        gold.lines,
+        *map(read_links, names[1 : systems + 1]),
+        *(map(split_spaces, read_text(name)) for name in names[systems + 1 :]),
+    ]
+    for line, *rest in side_by_side(names, readers, "sentence pairs"):
+        lines, words = rest[:systems], rest[systems:]
+        if words:
+            for one in (line, *lines):
+                one.check(len(words[0]), len(words[1]))
+        for one, collected, word_errors in zip(lines, counts, found, strict=True):
+            collected.extend(link_counts(one.possible, line))
+            if errors:
+                word_errors.add(one.possible, line, *words)
+        any_gold |= bool(line.possible)
+    if not any_gold:
+        raise WeftError(f"{names[0]}: no gold links in it")
+    return [Score(np.array(one, np.int64).reshape(-1, 4)) for one in counts], found
 
 
 def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, seed: int, out: TextIO) -> None:
