@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import subprocess
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,16 @@ def test_failures_of_onnxruntime_are_one_line(failure: Exception, problem: str, 
     monkeypatch.setattr(onnx_aligner.onnxruntime, "InferenceSession", fail)
     with pytest.raises(WeftError, match=f"ro-en: cannot be computed: {problem}$"):
         Aligner("ro-en")
+
+
+def test_a_thread_that_cannot_be_started_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    aligner = Aligner("ro-en", cores=1)
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(WeftError, match=r"ro-en: cannot be computed: can't start new thread$"):
+        aligner.align_one(*PAIR)
 
 
 def test_nothing_is_printed_about_a_graph_that_cannot_be_loaded(capfd: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ class Aligner(WindowedAligner):
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """Turn the many kinds of errors that onnxruntime raises into WeftError."""
+        """Turn failures to compute into WeftError; onnxruntime raises many kinds of them."""
         try:
             yield
         except Exception as error:
@@ -134,7 +134,10 @@ class Aligner(WindowedAligner):
             raise WeftError("this aligner is closed; load it again")
         if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
             self._start()
-        for aligned in self._workers.map(self._align_batch, _batches(encoded)):
+        batches = list(_batches(encoded))
+        with self._failures():  # for want of memory there may be no thread
+            results = self._workers.map(self._align_batch, batches)
+        for aligned in results:
             yield from aligned
 
     def _align_batch(self, batch: list[EncodedPair]) -> list[Aligned]:
