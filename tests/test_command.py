@@ -131,7 +131,7 @@ def test_errors_are_one_line(body: str, code: int, message: str) -> None:
     ("module", "install"),
     [
         ("torch", "weft[train]"),
-        ("google.protobuf", "weft[train]"),
+        ("google.protobuf", "protobuf"),
         ("pyarrow", "weft[parquet]"),
         ("onnxruntime", "onnxruntime"),
         ("tyro", "tyro"),

@@ -118,3 +118,9 @@ def test_the_table_can_be_written_to_a_file(folder: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == ""
     run_evaluate("good", "bad", text=False)
     assert (folder / "table").read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_words_cannot_harm_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "source").write_text("das alte ha\x1b[2Jus\nja\n", encoding="utf-8")
+    run_evaluate("bad", errors=3)
+    assert "ha\\x1b[2Jus–old 1" in capsys.readouterr().out

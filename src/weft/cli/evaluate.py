@@ -10,7 +10,7 @@ import tyro
 
 from weft.cli.options import Output
 from weft.cli.output import open_output
-from weft.errors import WeftError
+from weft.errors import WeftError, printable
 from weft.links import GoldFile, open_gold, read_links
 from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
@@ -122,4 +122,4 @@ def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, 
 def _print_errors(name: str, found: WordErrors, most: int, out: TextIO) -> None:
     for title, pairs in (("linked wrongly", found.wrong), ("missed", found.missed)):
         shown = ", ".join(f"{source}–{target} {count}" for (source, target), count in pairs.most_common(most))
-        print(f"{name}, most often {title}: {shown or 'nothing'}", file=out)
+        print(printable(f"{name}, most often {title}: {shown or 'nothing'}"), file=out)
