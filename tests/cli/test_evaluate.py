@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Literal
 
@@ -124,3 +125,14 @@ def test_words_cannot_harm_a_terminal(folder: Path, capsys: pytest.CaptureFixtur
     (folder / "source").write_text("das alte ha\x1b[2Jus\nja\n", encoding="utf-8")
     run_evaluate("bad", errors=3)
     assert "ha\\x1b[2Jus–old 1" in capsys.readouterr().out
+
+
+def test_only_counts_are_kept(folder: Path) -> None:
+    line = " ".join(f"{number}-{number}" for number in range(25)) + "\n"
+    for name, text in (("gold", line.replace("0-0 ", "")), ("good", line), ("bad", line)):
+        (folder / name).write_text(text * 4_000, encoding="utf-8")
+    tracemalloc.start()
+    run_evaluate("good", "bad", text=False)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8_000_000  # the links of one file as sets are about 16 MB

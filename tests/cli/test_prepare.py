@@ -41,3 +41,12 @@ def test_json_lines_on_stdin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b'{"source": "a b", "target": "c"}\n')))
     prepare(("-", "merges=5"), output=tmp_path / "out", input_format="jsonl")
     assert open_prepared(tmp_path / "out").manifest.counts["kept"] == 1
+
+
+def test_half_a_surrogate_pair_is_a_bad_line(tmp_path: Path) -> None:
+    text = tmp_path / "text.jsonl"
+    text.write_text('{"source": "a", "target": "b"}\n{"source": "\\ud800", "target": "b"}\n', encoding="utf-8")
+    with pytest.raises(WeftError, match=r"text\.jsonl:2: half a surrogate pair"):
+        prepare((str(text), "merges=5"), output=tmp_path / "out")
+    prepare((str(text), "merges=5", "skip_bad=true"), output=tmp_path / "out")
+    assert open_prepared(tmp_path / "out").manifest.counts == {"read": 2, "bad": 1, "kept": 1}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -91,3 +92,14 @@ def test_a_folder_is_opened_only_for_what_it_was_made_for(corpus: PreparedCorpus
     (folder / "manifest.json").write_text("{")
     with pytest.raises(WeftError, match="damaged: not JSON; remove the folder"):
         open_links(folder, corpus)
+
+
+def test_links_from_a_file_are_read_line_by_line(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    file = tmp_path / "links"
+    file.write_text("0-0 1-1 2-2\n" * len(corpus))
+    tracemalloc.start()
+    links = links_from_file(str(file), corpus)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    kept = links.cells.nbytes + links.offsets.nbytes
+    assert peak < 4 * kept + 200_000  # a tuple of two numbers alone has 56 bytes, a cell here 4
