@@ -11,9 +11,11 @@ import pytest
 
 from weft.corpus.made_up import examples
 from weft.corpus.prepared import PreparedCorpus
+from weft.errors import WeftError
 from weft.links import format_links
 from weft.recipe import find_recipe, load_recipe
 from weft.train.paper_experiments import load_experiments, recipes
+from weft.train.paper_report import _Scores
 
 ROOT = Path(__file__).parents[2]
 _FEW = "updates = 4\ntarget_tokens = 800\nrow_length = 64\nwarm_up = 2\nlog_every = 2\n"
@@ -71,6 +73,16 @@ def test_one_command_makes_all_experiments_once(experiments: Path, tmp_path: Pat
     again = run()
     assert again.stderr.splitlines() == [f"{tmp_path / 'report' / 'README.md'}: the report"]  # nothing was trained
     assert (tmp_path / "report" / "README.md").read_text() == report
+
+
+def test_a_score_that_a_report_lacks_is_an_error() -> None:
+    line = {"system": "guided", "merge": "mean", "counts": [[1, 1, 1, 1]]}
+    scores = _Scores({"recipe": {"run": "runs/here"}, "lines": [line]})
+    assert scores["guided", "mean"].aer == 0
+    with pytest.raises(
+        WeftError, match="runs/here: its report has no score of 'small aligner' by 'mean'; run its recipe"
+    ):
+        scores["small aligner", "mean"]
 
 
 def test_the_shipped_experiments_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,9 +36,10 @@ from weft.model.system import AlignmentSystem
 from weft.model.translation import TranslationModel
 from weft.recipe import GoldConfig, Recipe, load_recipe
 from weft.storage import checksum_of
+from weft.train import run as run_module
 from weft.train.distributed import Process
-from weft.train.report import BOTH_WAYS, read_report
-from weft.train.run import run_recipe
+from weft.train.report import BOTH_WAYS, Gold, read_report
+from weft.train.run import Run, run_recipe
 from weft.train.runlog import read_metrics
 from weft.train.stage_align import train_alignment
 from weft.train.stage_distil import train_scorer
@@ -296,6 +297,33 @@ def test_force_starts_again(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "run" / "links-1.part-0.npy").touch()  # as a kill leaves it
     run_recipe(other, force=True)
     assert not equal(layers(tmp_path / "run" / "guide-2"), before)
+
+
+def test_text_that_is_newer_than_its_corpus_is_named(
+    recipe: Recipe, tmp_path: Path, text_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.tsv"
+    text.write_bytes(text_file.read_bytes())
+    few = dataclasses.replace(recipe.prepare, merges=50)
+    own = dataclasses.replace(recipe, prepared="", files=(str(text),), prepare=few).until("translate")
+    run_recipe(own)
+    run_recipe(own)
+    assert "is newer than this corpus" not in capsys.readouterr().err
+    os.utime(text, (2e9, 2e9))
+    run_recipe(own)
+    assert f"{text} is newer than this corpus" in capsys.readouterr().err
+
+
+def test_an_aligner_is_written_also_where_it_cannot_be_scored(
+    recipe: Recipe, corpus: PreparedCorpus, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
+
+    monkeypatch.setattr(run_module, "score_aligner", missing)
+    run = Run(recipe, Parts(recipe), corpus, Gold.read(recipe.gold), PROCESS)
+    assert run._aligner_scores(Path("aligner"), fast=True) == []
+    assert capsys.readouterr().err == "aligner: not scored: package 'onnxruntime' is missing\n"
 
 
 def test_a_bad_file_of_links_is_found_before_training(recipe: Recipe, tmp_path: Path) -> None:

@@ -95,6 +95,9 @@ def _check_same(recipe: Recipe, folder: Path) -> None:
             f"{folder}: holds a corpus made from other files or with other options; "
             "choose another run folder or remove this one"
         )
+    for name in (*recipe.files, *recipe.source, *recipe.target):
+        if Path(name).exists() and Path(name).stat().st_mtime > folder.stat().st_mtime:
+            say(f"{folder}: {name} is newer than this corpus; remove the folder to prepare the text again")
 
 
 class Run:
