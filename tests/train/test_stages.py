@@ -172,6 +172,12 @@ def test_guided_layers_learn_their_links(corpus: PreparedCorpus, text: Text, lin
     undo(folder)
     train_guided(new_system(corpus), GUIDED, text, links, folder, {"origin": "links"}, PROCESS)
     assert equal(layers(folder), whole)
+    undo(folder)
+    with pytest.raises(
+        WeftError, match="made with origin = 'links', but now it is 'others'"
+    ):  # before anything is packed
+        train_guided(new_system(corpus), GUIDED, Text(never), links, folder, {"origin": "others"}, PROCESS)
+    train_guided(new_system(corpus), GUIDED, text, links, folder, {"origin": "links"}, PROCESS)
     again = new_system(corpus)
     train_guided(again, GUIDED, Text(never), links, folder, {"origin": "links"}, PROCESS)  # packs nothing
     guided = again.models["forward"].guided

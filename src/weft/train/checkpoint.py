@@ -54,6 +54,12 @@ class Checkpoints:
         for old in self.paths()[: -self.keep]:
             old.unlink()
 
+    def check(self) -> None:
+        """Raise WeftError if the newest checkpoint is damaged or was made with other settings."""
+        for path in self.paths()[-1:]:
+            with open_checkpoint(path, torch.device("cpu")) as file:
+                compare_settings(path, json.loads(file.metadata()["settings"]), self.settings)
+
     def resume(
         self, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer], device: torch.device
     ) -> tuple[int, float]:
@@ -63,7 +69,6 @@ class Checkpoints:
             return 0, 0.0
         with open_checkpoint(paths[-1], device) as file:
             metadata = file.metadata()
-            compare_settings(paths[-1], json.loads(metadata["settings"]), self.settings)
             tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
         module.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
         for number, optimiser in enumerate(optimisers):

@@ -40,12 +40,14 @@ class Trainer:
     """Makes the updates of one task."""
 
     def __init__(self, task: Task, process: Process, folder: Path, settings: dict[str, Any]) -> None:
+        config = task.training
+        self.checkpoints = Checkpoints(folder, settings, keep=config.average)
+        self.checkpoints.check()
         task.prepare()
-        config, rows = task.training, task.text.rows
+        rows = task.text.rows
         self.task, self.config, self.process = task, config, process
         self.order = order = RowOrder.for_budget(rows, config.target_tokens, config.seed, process.rank, process.world)
         self.optimisers = make_optimisers(task.module, config)
-        self.checkpoints = Checkpoints(folder, settings, keep=config.average)
         self.update, self.seconds = self.checkpoints.resume(task.module, self.optimisers, process.device)
         self.saved = self.update  # updates that are in a checkpoint
         self.log = RunLog(folder, self.update) if process.first else None

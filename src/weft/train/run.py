@@ -111,6 +111,7 @@ class Run:
         """The folders of finished models."""
         self.lines: list[ReportLine] = []
         """The scores of all stages, if there is gold."""
+        self._systems: list[AlignmentSystem] = []  # teachers that are trained
 
     def make_all(self) -> None:
         """Make everything that the recipe's stages ask for."""
@@ -123,11 +124,6 @@ class Run:
                 self._systems.append(self._system(own))
         if "distil" in self.recipe.stages:
             self._distil()
-
-    @cached_property
-    def _systems(self) -> list[AlignmentSystem]:
-        """The teachers that are trained so far."""
-        return []
 
     def _below(self, part: Part) -> dict[str, str]:
         """Identify what a part is made of."""
