@@ -1,15 +1,4 @@
-"""Alignments as text, in the formats of ``weft align``:
-
-| format | for "das Haus" and "the house" |
-|---|---|
-| pharaoh | ``0-0 1-1`` |
-| probabilities | ``0-0:0.972 1-1:0.988`` |
-| words | ``das|the Haus|house`` |
-| giza | three lines, as GIZA++ writes its A3 files |
-| jsonl | an object with text, words, offsets, links, probabilities and the score of the pair |
-| html | a page to look at |
-| grid | matrices for the terminal |
-"""
+"""Alignments as text: the formats of ``weft align``. docs/aligning.md shows each of them."""
 
 from __future__ import annotations
 
