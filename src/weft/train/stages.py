@@ -241,8 +241,8 @@ def compare_settings(path: Path, recorded: dict[str, Any], settings: dict[str, A
         before, now = recorded.get(name, default), settings.get(name, default)
         if before != now and (before or now):
             raise WeftError(
-                f"{path}: made with {name} = {before!r}, but now it is {now!r}; "
-                "go back to the old setting, choose another run folder, or start again with --force"
+                f"{path}: made with {name} = {before!r}, but now it is {now!r}; go back to the old setting, remove its "
+                "folder to make this part again, choose another run folder, or forget the whole run with --force"
             )
 
 
