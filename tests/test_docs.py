@@ -65,3 +65,10 @@ def test_completion_knows_the_commands(folder: Path) -> None:
     script = subprocess.run([sys.executable, "-m", "weft", "--tyro-print-completion", "bash"], capture_output=True)
     assert script.returncode == 0 and b"symmetrize" in script.stdout and b"--line-buffered" in script.stdout
     assert subprocess.run(["bash", "-n"], input=script.stdout).returncode == 0
+
+
+def test_the_map_names_every_module_once() -> None:
+    table = (ROOT / "docs" / "overview.md").read_text(encoding="utf-8").split("\n## ")[1]
+    named = re.findall(r"`(\w+)`", "".join(line.split("|")[2] for line in table.splitlines() if line.count("|") == 4))
+    modules = {path.stem for path in (ROOT / "src" / "weft").rglob("*.py")} - {"__init__", "__main__"}
+    assert sorted(named) == sorted(modules)
