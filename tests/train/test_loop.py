@@ -17,7 +17,7 @@ from weft.config import TrainingConfig
 from weft.corpus.packing import RowOrder, pack
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.model.dropout import DropoutKeys
+from weft.model.layers import DropoutKeys
 from weft.model.losses import word_loss_reference
 from weft.model.rows import Rows
 from weft.model.translation import TranslationModel

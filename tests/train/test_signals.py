@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tiny_runs import PROCESS
 
-from weft.train.signals import end_at_once, stop_signals
+from weft.train.distributed import end_at_once, stop_signals
 
 
 def send(number: signal.Signals) -> None:

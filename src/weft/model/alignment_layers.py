@@ -19,8 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import AlignmentConfig, GuidedConfig
-from weft.model.dropout import Dropout, LogitDropout
-from weft.model.layers import FeedForward, SelfAttention, sinusoids
+from weft.model.layers import Dropout, FeedForward, LogitDropout, SelfAttention, sinusoids
 from weft.model.rows import Rows, Visible
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 

@@ -1,11 +1,17 @@
-"""Which process this is, which device it has, and how processes communicate. Without torchrun there is just one."""
+"""Which process this is, which device it has, how processes talk, and how signals end them.
+
+Without torchrun there is just one process. SIGTERM and Ctrl-C save first if there is something to save, else they end
+the program at once.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -16,6 +22,7 @@ from torch import Tensor
 
 import weft
 from weft.errors import WeftError
+from weft.progress import say
 
 _PATIENCE = timedelta(days=1)  # others wait while the first process prepares text or writes a model
 
@@ -99,3 +106,46 @@ def environment(device: torch.device) -> dict[str, Any]:
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor() or "cpu",
     }
+
+
+_AT_ONCE = "stopped; the same command goes on from the last checkpoint"
+
+
+@contextmanager
+def stop_signals(worth_saving: Callable[[], bool]) -> Iterator[Callable[[], int]]:
+    """Collect SIGTERM and Ctrl-C. Yields a function that tells which of them came, or 0.
+
+    A signal ends the program at once if nothing is worth saving, or if it is the second one.
+    """
+    received: list[int] = []
+
+    def receive(number: int, _: object) -> None:
+        if received or not worth_saving():
+            say(_AT_ONCE)
+            raise SystemExit(128 + number)
+        received.append(number)
+
+    with _handled(receive):
+        yield lambda: received[0] if received else 0
+
+
+def end_at_once(process: Process) -> AbstractContextManager[Any]:
+    """Let SIGTERM and Ctrl-C end the program with one line: for work that would be done again in any case.
+
+    If several processes train together, signals have their default effect, because a process that waits for the others
+    does not run Python, which this needs.
+    """
+    return stop_signals(lambda: False) if process.world == 1 else nullcontext()
+
+
+@contextmanager
+def _handled(receive: Callable[[int, object], None]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
+        yield
+        return
+    previous = {number: signal.signal(number, receive) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -22,13 +22,12 @@ from torch import Tensor
 
 from weft.corpus.packing import RowOrder
 from weft.errors import WeftError
-from weft.model.dropout import DropoutKeys
+from weft.model.layers import DropoutKeys
 from weft.progress import Progress
 from weft.train.checkpoint import Checkpoints, load_weights, save_weights
-from weft.train.distributed import Process
+from weft.train.distributed import Process, stop_signals
 from weft.train.optimisers import make_optimisers
 from weft.train.runlog import RunLog
-from weft.train.signals import stop_signals
 from weft.train.stages import WEIGHTS, finish, is_finished
 from weft.train.task import Task
 

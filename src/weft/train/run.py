@@ -22,7 +22,7 @@ from weft.progress import say
 from weft.recipe import Recipe
 from weft.storage import write_text
 from weft.text.reading import Corpus
-from weft.train.distributed import Process, join_processes
+from weft.train.distributed import Process, end_at_once, join_processes
 from weft.train.export import save_aligner
 from weft.train.report import (
     MERGES,
@@ -36,7 +36,6 @@ from weft.train.report import (
     score_system,
     write_report,
 )
-from weft.train.signals import end_at_once
 from weft.train.stage_align import train_alignment
 from weft.train.stage_distil import refine, train_fast, train_scorer
 from weft.train.stage_guide import train_guided

@@ -27,10 +27,9 @@ from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import Subwords
 from weft.text.words import sentence_pair
-from weft.train.distributed import Process
+from weft.train.distributed import Process, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
-from weft.train.signals import end_at_once
 from weft.train.stage_distil import refine, train_fast
 from weft.train.stages import ALIGNER, binding_settings
 from weft.train.task import Text, encoded_sides

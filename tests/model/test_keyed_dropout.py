@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from weft.model.dropout import Dropout, DropoutKeys, LogitDropout
+from weft.model.layers import Dropout, DropoutKeys, LogitDropout
 
 CPU = torch.device("cpu")
 
