@@ -70,7 +70,7 @@ def test_every_model_has_a_card(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_error_rates_where_the_gold_is_at_hand(name: str) -> None:
-    """Gold sentences are not part of weft: the files of the recipe reproduction, if somebody has them."""
+    """Gold sentences are not part of weft: the files of the recipe reproduction, if they are there."""
     folder = Path(__file__).parents[2] / "data" / name
     if not (folder / "dev.gold").exists():
         pytest.skip(f"{folder} has no gold links")

@@ -39,7 +39,7 @@ def random_pairs(count: int, source_mean: float, target_mean: float) -> list[Pai
 
 
 def sentences_of(row: np.ndarray) -> list[Sentence]:
-    """What stands in a row, split at END; behind the last END there may be nothing but padding."""
+    """What stands in a row, split at END; after the last END there may be nothing but padding."""
     found: list[Sentence] = []
     current: list[int] = []
     for piece in np.trim_zeros(row, "b").tolist():

@@ -27,7 +27,7 @@ def attention_of(cells: list[tuple[int, int]], target: Rows, source: Rows) -> Te
 
 @pytest.mark.parametrize("name", ["diagonal", "horizontal"])
 def test_diagonal_and_horizontal_runs_reach_the_minimum(name: str) -> None:
-    """Every 2×2 window on the run holds 0.5 + 0.5; the last word has no neighbour behind it and only gets 0.5."""
+    """Every 2×2 window on the run holds 0.5 + 0.5; the last word has no neighbour after it and only gets 0.5."""
     target, source = sentence(4), sentence(4)
     cells = [(word, word if name == "diagonal" else 1) for word in range(4)]
     loss = contiguity_loss(attention_of(cells, target, source), target, source)

@@ -131,5 +131,5 @@ def test_the_guided_layer_sees_the_whole_target_sentence_and_no_other(
         return layer(features, target)
 
     first, changed = logits(TARGET), logits([[5, 6, 20, 1, 8, 9, 1, 0]])
-    assert not torch.allclose(first[0, 0, :3], changed[0, 0, :3])  # a word behind it has changed
+    assert not torch.allclose(first[0, 0, :3], changed[0, 0, :3])  # a word after it has changed
     torch.testing.assert_close(first[0, 4:7, 3:], changed[0, 4:7, 3:])
