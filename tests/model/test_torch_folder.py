@@ -43,9 +43,25 @@ def test_round_trip(folder: Path, corpus: PreparedCorpus) -> None:
     assert len({path.stat().st_mode for path in folder.iterdir()}) == 1  # all for the same readers
 
 
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
-@pytest.mark.parametrize("damage", ["missing", "cut", "other"])
-def test_damage_is_named(folder: Path, name: str, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "damage", "problem"),
+    [
+        ("config.json", "missing", ": not a model folder (no config.json)"),
+        ("config.json", "cut", "/config.json: damaged: not JSON"),
+        ("config.json", "other", "/config.json: not of the format 'weft translation model 1'"),
+        (
+            "model.safetensors",
+            "missing",
+            "/model.safetensors: not the weights of this model: No such file or directory",
+        ),
+        ("model.safetensors", "cut", "/model.safetensors: not the weights of this model: Error while deserializing"),
+        ("model.safetensors", "other", "/model.safetensors: not the weights of this model: Error while deserializing"),
+        ("tokenizer.json", "missing", "/tokenizer.json: No such file or directory"),
+        ("tokenizer.json", "cut", "/tokenizer.json: not a tokenizer file: "),
+        ("tokenizer.json", "other", "/tokenizer.json: not a tokenizer file: "),
+    ],
+)
+def test_damage_is_named(folder: Path, name: str, damage: str, problem: str) -> None:
     path = folder / name
     content = path.read_bytes()
     path.unlink()
@@ -53,8 +69,9 @@ def test_damage_is_named(folder: Path, name: str, damage: str) -> None:
         path.write_bytes(content[: len(content) // 2])
     elif damage == "other":
         path.write_text(json.dumps({"format": "something else"}))
-    with pytest.raises(WeftError, match=r"model"):
+    with pytest.raises(WeftError) as error:
         load_translation(folder, CPU)
+    assert str(error.value).startswith(f"{folder}{problem}")
 
 
 def test_shapes_are_checked_before_memory_is_taken(folder: Path) -> None:
