@@ -18,6 +18,10 @@ def model_of(vocabulary: int = 50) -> TranslationModel:
     return TranslationModel(PRESETS["tiny"], vocabulary).eval()
 
 
+def parameter_count(model: TranslationModel) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
 def test_paper_preset_has_the_papers_size() -> None:
     config = PRESETS["paper"]
     assert dataclasses.astuple(config) == (256, 512, 8, 6, 3, 0.1)
@@ -25,13 +29,13 @@ def test_paper_preset_has_the_papers_size() -> None:
         model = TranslationModel(config, 40_258)
     encoder = 6 * (4 * 256**2 + 2 * 256 * 512 + 512 + 256 + 4 * 256)
     decoder = 3 * (8 * 256**2 + 2 * 256 * 512 + 512 + 256 + 6 * 256)
-    assert model.parameter_count == 40_320 * 256 + encoder + decoder + 4 * 256  # 15.8 million
+    assert parameter_count(model) == 40_320 * 256 + encoder + decoder + 4 * 256  # 15.8 million
 
 
 def test_base_preset_is_a_base_transformer() -> None:
     with torch.device("meta"):
         model = TranslationModel(PRESETS["base"], 40_258)
-    assert 62e6 < model.parameter_count < 66e6  # 44 million in the layers and one table of 512 × 40,320
+    assert 62e6 < parameter_count(model) < 66e6  # 44 million in the layers and one table of 512 × 40,320
 
 
 def test_decoder_input_is_one_place_to_the_right() -> None:

@@ -60,7 +60,12 @@ def test_a_card_says_how_the_aligner_was_made(corpus: PreparedCorpus, tmp_path: 
     )
     assert card.split("\n\n")[1] == f"Romanian-English, word by word: AER {100 * score.aer:.1f} on two sentences."
     assert f"weft {weft.__version__}, the recipe ro-en, seed 7; learned from 2 systems" in card
-    assert corpus.checksum[:16] in card and f"`{gold.signature}`" in card and "With `--fast`: AER" in card
+    assert (
+        corpus.checksum[:16] in card
+        and f"`{gold.signature('mean')}`" in card
+        and "|merge:mean|" in card
+        and "With `--fast`: AER" in card
+    )
     parts = Parts(recipe).all()
     minutes = [1.0 + number for number in range(len(parts))]
     by_kind = dict.fromkeys(("align", "guide"), 0.0)

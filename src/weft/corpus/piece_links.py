@@ -2,7 +2,7 @@
 
 A folder, like a prepared corpus:
 
-manifest.json   counts, and the checksum of the corpus; written last, so a folder that has one is complete
+manifest.json   counts, and the checksum of the corpus
 cells           (links, 2): the source piece and the target piece, each counted from zero in its sentence
 offsets         where each pair's links begin in cells (pairs + 1 numbers)
 """

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from weft.align.attention_to_links import linked_cells
-from weft.model.rows import Rows, is_word
+from weft.model.rows import PairRows, Rows, is_word
 from weft.text.subwords import END
 
 
@@ -24,8 +24,7 @@ def best_cell_links(forward: Tensor, backward: Tensor, target: Rows, source: Row
     Both are (batch, target, source); ``forward`` sums to one over source words, ``backward`` over target words.
     """
     batch, targets, sources = forward.shape
-    words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
-    words = words & (target.segments[:, :, None] == source.segments[:, None, :])
+    words = PairRows(source, target).word_cells()
     segment = target.segments.clamp(min=0)[:, :, None].expand_as(forward)
     count = int(segment.max()) + 1
     # Sort the cells of a row by sentence and, within it, by strength (at most 1); all others last. In double precision
@@ -50,6 +49,5 @@ def _words_per_sentence(side: Rows, count: int) -> Tensor:
 
 def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
     """Return the cells in which the mean of both attentions is high, by the rule of ``linked_cells``."""
-    words = is_word(target.ids)[:, :, None] & is_word(source.ids)[:, None, :]
-    words = words & (target.segments[:, :, None] == source.segments[:, None, :])
+    words = PairRows(source, target).word_cells()
     return linked_cells(torch.where(words, (forward + backward) / 2, 0), threshold)

@@ -62,10 +62,6 @@ class TranslationModel(nn.Module):
     def decoder_layers(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
-    @property
-    def parameter_count(self) -> int:
-        return sum(parameter.numel() for parameter in self.parameters())
-
     def compile_parts(self) -> None:
         """Compile every layer on its own: equal layers share one compilation, which takes seconds."""
         for part in (self.embedding, *self.encoder, self.encoder_norm, *self.decoder, self.decoder_norm):

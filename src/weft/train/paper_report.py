@@ -75,7 +75,7 @@ def pair_report(results: PairResults, figures: dict[str, Any], picture: str) -> 
     parts = [
         f"## {name}",
         _all_systems(results, systems, figures["systems"]),
-        f"`{results.gold.signature}`",
+        f"`{results.gold.signature()}`",
         _contiguity(results, known),
         _kernels(results, known),
         _merging(results, known),

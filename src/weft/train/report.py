@@ -51,9 +51,9 @@ class Gold:
     form: GoldForm
     base: int
 
-    @property
-    def signature(self) -> Signature:
-        return Signature(len(self.links), self.form, self.base, RESAMPLES, SEED)
+    def signature(self, merge: str = "") -> Signature:
+        """Return how scores are computed; ``merge`` if all of them are of links merged in one way."""
+        return Signature(len(self.links), self.form, self.base, RESAMPLES, SEED, merge)
 
     @classmethod
     def read(cls, config: GoldConfig) -> Gold:
@@ -143,7 +143,7 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
             f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * low:.1f}–{100 * high:.1f} "
             f"| {100 * one.precision:.1f} | {100 * one.recall:.1f} | {one.links:,} |"
         )
-    return "\n".join([*rows, "", f"`{gold.signature}`"])
+    return "\n".join([*rows, "", f"`{gold.signature()}`"])
 
 
 def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
@@ -211,7 +211,7 @@ def aligner_card(
         quality = [
             f"{'With `--fast`: ' if number else '**Quality.** '}{_score(line)}" for number, line in enumerate(scores)
         ]
-        sections += [*quality, f"`{gold.signature}`"]
+        sections += [*quality, f"`{gold.signature(scores[0].merge)}`"]
     sections.append(_gold_looked_at(recipe, gold))
     if about.limits:
         sections.append(f"**Limits.** {about.limits}")

@@ -72,8 +72,7 @@ class AlignmentTask(Task):
         loss = word_losses[0] + word_losses[1] + self.config.contiguity * (contiguity[0] + contiguity[1])
         if self.config.agreement:
             loss = loss + self._agreement_weight * agreement_loss(forward, backward, pair.target, pair.source)
-        both_words = is_word(pair.target.ids)[:, :, None] & is_word(pair.source.ids)[:, None]
-        agreed = (forward * backward * both_words).sum()
+        agreed = (forward * backward * pair.word_cells()).sum()
         tokens = [(side.ids != PAD).sum() for side in (pair.target, pair.source)]
         words = [is_word(side.ids).sum() for side in (pair.target, pair.source)]
         figures = (

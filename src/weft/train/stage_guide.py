@@ -67,9 +67,8 @@ class GuidedTask(Task):
             wanted = links if direction == "forward" else links.mT
             losses.append(guided_loss(logits, cells, wanted, seen.target, seen.source))
             attention.append(masked_softmax(logits, cells, 2))
-        words = [is_word(side.ids) for side in (pair.target, pair.source)]
-        counts = [side.sum() for side in words]
-        agreed = (attention[0] * attention[1].mT * (words[0][:, :, None] & words[1][:, None])).sum()
+        counts = [is_word(side.ids).sum() for side in (pair.target, pair.source)]
+        agreed = (attention[0] * attention[1].mT * pair.word_cells()).sum()
         figures = (losses[0] / counts[0], losses[1] / counts[1], agreed / torch.minimum(*counts))
         return Sums(losses[0] + losses[1], counts[0] + counts[1], figures)
 
