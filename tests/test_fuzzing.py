@@ -29,7 +29,7 @@ import pytest
 from safetensors import deserialize
 from safetensors.numpy import save
 
-from weft.align.model_folder import SIDES, AlignerFolder, array_layouts, write_aligner
+from weft.align.model_folder import AlignerFolder, array_layouts, write_aligner
 from weft.align.onnx_aligner import Aligner
 from weft.config import AlignerConfig, EncoderConfig, TextConfig
 from weft.errors import WeftError
@@ -43,7 +43,7 @@ WEIGHTS = "weights.safetensors"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits memory, makes pipes")
-@pytest.mark.parametrize("kind", ["folder", "text"])
+@pytest.mark.parametrize("kind", ["folder", "folder-shared", "text"])
 def test_anything_is_aligned_or_refused_with_one_line(kind: str, tmp_path: Path) -> None:
     report = tmp_path / "report"
     command = [sys.executable, __file__, kind, f"0-{CASES}", str(report)]
@@ -53,18 +53,18 @@ def test_anything_is_aligned_or_refused_with_one_line(kind: str, tmp_path: Path)
     assert not result.stdout and "panicked" not in result.stderr
     assert len(outcomes) == CASES
     for needed in ("aligned", "refused"):
-        assert sum(line.startswith(needed) for line in outcomes) > CASES / 20  # both happen
+        assert sum(line.startswith(needed) for line in outcomes) > CASES / 30  # both happen
 
 
 # A small aligner to damage
 
 
-def small_aligner(folder: Path) -> None:
+def small_aligner(folder: Path, shared: bool) -> None:
     """Write an aligner of 300 pieces that has learned nothing."""
     generator = np.random.default_rng(1)
     subwords = Subwords.learn(["ein haus a house"] * 3, 12, TextConfig(tokenisation="spaces"))
     shapes = EncoderConfig(2, 16, 24, 2), EncoderConfig(1, 8, 8, 1)
-    config = AlignerConfig("weft aligner 2", len(subwords), 0.3, *shapes, subwords.text)
+    config = AlignerConfig("weft aligner 2", len(subwords), 0.3, *shapes, subwords.text, shared)
     arrays = {}
     for name, (size, kind) in array_layouts(config).items():
         values = generator.integers(-60, 60, size) if kind == "I8" else generator.uniform(0.01, 0.3, size)
@@ -222,17 +222,17 @@ def replace_file(path: Path, generator: random.Random) -> None:
         path.symlink_to(generator.choice(others))
 
 
-CHANGES: list[tuple[tuple[str, ...], Callable[[Path, random.Random], None]]] = [
+CHANGES: list[tuple[tuple[str, ...], Callable[[Path, random.Random], None]]] = [  # of one of the files
     (("config.json",), change_json_file),
     (("config.json",), change_json_file),
     (("tokenizer.json",), change_json_file),
     (("tokenizer.json",), change_vocabulary),
     ((WEIGHTS,), change_header),
     ((WEIGHTS,), change_weights),
-    (tuple(f"{side}.npy" for side in SIDES), change_table),
-    (("config.json", "tokenizer.json", "source.npy", "target.npy", WEIGHTS), change_bytes),
-    (("config.json", "tokenizer.json", "source.npy", "target.npy", WEIGHTS), change_size),
-    (("config.json", "tokenizer.json", "source.npy", "target.npy", WEIGHTS), replace_file),
+    (("*.npy",), change_table),
+    (("config.json", "tokenizer.json", "*.npy", WEIGHTS), change_bytes),
+    (("config.json", "tokenizer.json", "*.npy", WEIGHTS), change_size),
+    (("config.json", "tokenizer.json", "*.npy", WEIGHTS), replace_file),
 ]
 
 
@@ -242,7 +242,8 @@ def try_folder(number: int, original: Path, work: Path) -> str:
     folder = work / "model"
     shutil.copytree(original, folder)
     for _ in range(generator.choice([1, 1, 1, 2])):
-        names, change = generator.choice(CHANGES)
+        patterns, change = generator.choice(CHANGES)
+        names = [path.name for pattern in patterns for path in sorted(original.glob(pattern))]
         path = folder / generator.choice(names)
         if path.is_file() and not path.is_symlink() and path.stat().st_size < 10**7:
             with contextlib.suppress(Exception):  # of files that are damaged already
@@ -336,10 +337,10 @@ def main() -> None:
     first, _, end = numbers.partition("-")
     cases = range(int(first), int(end)) if end else [int(first)]
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    attempt = {"folder": try_folder, "text": try_text}[kind]
+    attempt = try_text if kind == "text" else try_folder
     with tempfile.TemporaryDirectory() as name, open(report[0] if report else os.devnull, "w") as file:
         original = Path(name) / "original"
-        small_aligner(original)
+        small_aligner(original, shared=kind == "folder-shared")
         for number in cases:
             work = Path(name) / str(number)
             work.mkdir()

@@ -297,6 +297,8 @@ class ScorerConfig:
 
     layers: int = 3
     """Encoder layers for each side, taken from the translation models."""
+    shared: bool = False
+    """One encoder reads both sides: half the size, and the same links in both directions."""
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
     """A second, faster scorer, which reads the same embeddings (layers = 0: none)."""
     lexicon: int = 30_000
@@ -346,6 +348,8 @@ class AlignerConfig:
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=0))
     """The fast encoders, if they have layers."""
     text: TextConfig = field(default_factory=TextConfig)
+    shared: bool = False
+    """One encoder reads both sides; so does one fast encoder."""
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "vocabulary")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -14,7 +15,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from weft.align import model_folder
-from weft.align.model_folder import card, checksum, is_small_aligner, read_aligner
+from weft.align.model_folder import AlignerFolder, card, is_small_aligner, read_aligner
 from weft.cli.models import list_models
 from weft.errors import WeftError
 from weft.recipe import GoldConfig
@@ -83,32 +84,45 @@ def test_tables_are_mapped_and_the_rest_is_read(folder: Path) -> None:
     content = read_aligner(folder)
     tables = content.tables()
     assert [type(table).__name__ for table in tables.values()] == ["memmap", "ndarray", "memmap", "ndarray"]
-    for side in model_folder.SIDES:
-        table = tables[f"{side}.embedding.words.weight"]
-        np.testing.assert_array_equal(table, np.load(folder / f"{side}.npy"))
+    for encoder in model_folder.encoder_names(shared=False):
+        table = tables[f"{encoder}.embedding.words.weight"]
+        np.testing.assert_array_equal(table, np.load(folder / f"{encoder}.npy"))
         assert len(table) == content.config.vocabulary == len(content.subwords)
     narrow, shape = content.encoders(fast=True)
     assert narrow["source.project.weight"].shape == (shape.width, shape.width) == (128, 128)
 
 
-def test_what_is_written_is_read_back(folder: Path, tmp_path: Path) -> None:
-    content = read_aligner(folder)
+def test_a_shared_encoder_has_one_table_and_one_set_of_arrays(folder: Path, shared_folder: Path) -> None:
+    content = read_aligner(shared_folder)
+    assert content.config.shared and all("both." in name or "rates" in name for name in content.arrays)
+    assert [type(table).__name__ for table in content.tables().values()] == ["memmap", "ndarray"]
+    assert {path.name for path in shared_folder.iterdir()} == {
+        "config.json", "tokenizer.json", "both.npy", "weights.safetensors",
+    }  # fmt: skip
+    for name in ("both.npy", "weights.safetensors"):
+        size = sum(path.stat().st_size for path in folder.glob("*.npy" if name == "both.npy" else name))
+        assert (shared_folder / name).stat().st_size == pytest.approx(size / 2, rel=0.01)
+
+
+@pytest.mark.parametrize("kind", ["folder", "shared_folder"])
+def test_what_is_written_is_read_back(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    content = read_aligner(request.getfixturevalue(kind))
     model_folder.write_aligner(tmp_path / "again", content)
     again = read_aligner(tmp_path / "again")
     assert again.config == content.config and again.subwords.spellings == content.subwords.spellings
     assert again.arrays.keys() == content.arrays.keys()
     for name, array in content.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], array, name)
-    assert checksum(tmp_path / "again") == checksum(folder)
+    assert again.checksum() == content.checksum()
 
 
 @pytest.mark.parametrize("name", ["source.npy", "target.npy", "weights.safetensors"])
 def test_the_checksum_is_of_all_arrays(folder: Path, name: str) -> None:
-    before = checksum(folder)
+    before = read_aligner(folder).checksum()
     content = bytearray((folder / name).read_bytes())
     content[-1] ^= 1
     (folder / name).write_bytes(content)
-    assert checksum(folder) != before
+    assert read_aligner(folder).checksum() != before
 
 
 def test_links_to_regular_files_are_read(folder: Path) -> None:
@@ -164,6 +178,16 @@ Change = Callable[[Path], object]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ORIGINAL, tmp_path / "model"))
+
+
+@pytest.fixture
+def shared_folder(tmp_path: Path) -> Path:
+    """The source encoders of the same aligner, to read both sides."""
+    config, subwords, arrays = read_aligner(ORIGINAL)
+    chosen = {name.replace("source.", "both."): one for name, one in arrays.items() if "target." not in name}
+    content = AlignerFolder(dataclasses.replace(config, shared=True), subwords, chosen)
+    model_folder.write_aligner(tmp_path / "shared", content)
+    return tmp_path / "shared"
 
 
 def _config(**values: object) -> Change:
@@ -261,6 +285,8 @@ NORM = "source.norm_words.weight"
         (_config(vocabulary=10**15), "too large for a small aligner$"),
         (_config(vocabulary=10**400), "too large for a small aligner$"),
         (_config(vocabulary=-1), "vocabulary must be at least 1, but is -1$"),
+        (_config(shared=1), "config.json: .*shared"),
+        (_config(shared=True), "both.npy: No such file or directory$"),
         (_config(threshold=float("nan")), "threshold must be at least 0 and below 1, but is nan$"),
         (_link("tokenizer.json", "/dev/zero"), "tokenizer.json: not a regular file$"),
         (_pipe("tokenizer.json"), "tokenizer.json: not a regular file$"),
@@ -297,3 +323,20 @@ def test_damaged_and_hostile_folders_are_refused_with_one_line(folder: Path, cha
     with pytest.raises(WeftError, match=problem) as caught:
         read_aligner(folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (_config(shared=False), "source.npy: No such file or directory$"),
+        (_pop("shared"), "source.npy: No such file or directory$"),
+        (_size("both.npy", 1_000_000), "both.npy: not int8 of shape"),
+        (_link("both.npy", "/dev/zero"), "both.npy: not a regular file$"),
+        (_weights(lambda arrays: arrays.update({NORM: arrays["both.norm_words.weight"]})), f"'{NORM}' is F32 of shape"),
+        (_weights(lambda arrays: arrays.pop("fast.both.project.weight")), "'fast.both.project.weight' is nothing"),
+    ],
+)
+def test_damage_to_a_shared_encoder_is_refused(shared_folder: Path, change: Change, problem: str) -> None:
+    change(shared_folder)
+    with pytest.raises(WeftError, match=problem):
+        read_aligner(shared_folder)

@@ -17,10 +17,10 @@ FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
 WORDS = 50
 
 
-@pytest.fixture
-def scorers() -> tuple[Scorer, Scorer]:
+@pytest.fixture(params=[False, True], ids=["two", "shared"])
+def scorers(request: pytest.FixtureRequest) -> tuple[Scorer, Scorer]:
     torch.manual_seed(4)
-    scorer = Scorer(SHAPE, WORDS)
+    scorer = Scorer(SHAPE, WORDS, shared=request.param)
     return scorer.eval(), Scorer(FAST, scorer).eval()
 
 
@@ -41,27 +41,36 @@ def pair() -> PairRows:
 
 def test_a_fast_scorer_reads_the_embeddings_of_another_without_owning_them(scorers: tuple[Scorer, Scorer]) -> None:
     scorer, fast = scorers
-    assert "source.embedding.words.weight" in scorer.state_dict()
+    assert fast.shared == scorer.shared
+    assert sum("embedding.words.weight" in name for name in scorer.state_dict()) == (1 if scorer.shared else 2)
     assert not any("words.weight" in name for name in fast.state_dict() if "norm" not in name)
     before = fast(pair())
     with torch.no_grad():
-        scorer.source.embedding.words.weight.mul_(-1)
+        scorer.tables[0].weight[::2] *= -1
     assert not torch.allclose(fast(pair()), before)
     fast(pair()).sum().backward()
-    assert fast.source.embedding.narrow is not None and fast.source.embedding.narrow.weight.grad is not None
+    narrow = fast.encoders[0].embedding.narrow
+    assert narrow is not None and narrow.weight.grad is not None
+
+
+def test_a_shared_encoder_scores_both_directions_alike(scorers: tuple[Scorer, Scorer]) -> None:
+    turned = PairRows(pair().target, pair().source)
+    for scorer in scorers:
+        assert torch.allclose(scorer(pair()), scorer(turned).mT, atol=1e-5) == scorer.shared
 
 
 def test_arrays_have_the_layout_that_config_json_implies(scorers: tuple[Scorer, Scorer]) -> None:
     """So neither ``model.scorer`` nor ``align.model_folder`` can change alone."""
     found = {name: (array.shape, array.dtype) for name, array in arrays_of(*scorers).items()}
     types = {"I8": np.int8, "F32": np.float32}
-    layouts = array_layouts(AlignerConfig("", WORDS, 0.5, SHAPE, FAST))
+    layouts = array_layouts(AlignerConfig("", WORDS, 0.5, SHAPE, FAST, shared=scorers[0].shared))
     assert found == {name: (shape, np.dtype(types[kind])) for name, (shape, kind) in layouts.items()}
 
 
 def test_scorers_are_read_back_as_exactly_as_eight_bits_hold_them(scorers: tuple[Scorer, Scorer]) -> None:
     subwords = read_aligner(shipped_models()["ro-en"]).subwords
-    content = AlignerFolder(AlignerConfig("", WORDS, 0.5, SHAPE, FAST), subwords, arrays_of(*scorers))
+    config = AlignerConfig("", WORDS, 0.5, SHAPE, FAST, shared=scorers[0].shared)
+    content = AlignerFolder(config, subwords, arrays_of(*scorers))
     stored, stored_fast = stored_scorers(content)
     assert stored_fast is not None
     for before, after in zip(scorers, (stored, stored_fast), strict=True):
@@ -78,6 +87,6 @@ def test_scorers_are_read_back_as_exactly_as_eight_bits_hold_them(scorers: tuple
 
 def test_without_fast_encoders_there_is_no_fast_scorer(scorers: tuple[Scorer, Scorer]) -> None:
     scorer, _ = scorers
-    config = AlignerConfig("", WORDS, 0.5, SHAPE)
+    config = AlignerConfig("", WORDS, 0.5, SHAPE, shared=scorer.shared)
     subwords = read_aligner(shipped_models()["ro-en"]).subwords
     assert stored_scorers(AlignerFolder(config, subwords, scorer.arrays(ranges_of(scorer))))[1] is None

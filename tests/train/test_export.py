@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 import torch
 
-from weft.align.model_folder import read_aligner
+from weft.align.model_folder import encoder_names, read_aligner
 from weft.align.onnx_aligner import Aligner
 from weft.align.onnx_graph import scorer_graph
 from weft.config import EncoderConfig
@@ -37,15 +37,16 @@ def batch(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
     return sides[0], sides[1]
 
 
-@pytest.fixture
-def scorers() -> tuple[Scorer, Scorer]:
+@pytest.fixture(params=[False, True], ids=["two", "shared"])
+def scorers(request: pytest.FixtureRequest) -> tuple[Scorer, Scorer]:
     torch.manual_seed(4)
-    scorer = Scorer(SHAPE, 512)  # more than the subwords of the corpus, as translation models have
+    words = 512  # more than the subwords of the corpus, as translation models have
+    scorer = Scorer(SHAPE, words, shared=request.param)
     fast = Scorer(FAST, scorer)
     for one in (scorer, fast):
         one.eval()
-        one.source.project.weight.data *= 4  # so that attention has something to say
-    for table in scorer.tables:  # embeddings that eight bits hold exactly
+        one.encoders[0].project.weight.data *= 2 if one.shared else 4  # so that attention has something to say
+    for table in set(scorer.tables):  # embeddings that eight bits hold exactly
         scale = table.weight.data.abs().amax(1, keepdim=True) / 127
         table.weight.data.copy_((table.weight.data / scale).round() * scale)
     return scorer, fast
@@ -58,8 +59,7 @@ def exported(folder: Path, scorers: tuple[Scorer, Scorer], corpus: PreparedCorpu
 
 def attention(folder: Path, fast: bool, source: torch.Tensor, target: torch.Tensor) -> list[np.ndarray]:
     content = read_aligner(folder, fast)
-    graph = scorer_graph(*content.encoders(fast), content.config.encoders.width)
-    session = onnxruntime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(scorer_graph(content, fast), providers=["CPUExecutionProvider"])
     inputs = {"source": source.numpy(), "target": target.numpy(), **content.tables()}
     return [np.asarray(one) for one in session.run(None, inputs)]
 
@@ -92,8 +92,10 @@ def test_padding_and_neighbours_change_nothing(
 def test_ranges_are_the_largest_over_all_text(scorers: tuple[Scorer, Scorer]) -> None:
     first, second = (PairRows.of(*batch(seed)) for seed in (1, 2))
     both, *single = (measured_ranges(scorers[0], text) for text in ([first, second], [first], [second]))
-    assert "source.layers.1.feed_forward.2" in both and "target.project" in both
-    assert both == {name: max(one[name] for one in single) for name in both} != single[0]
+    for encoder in encoder_names(scorers[0].shared):
+        assert {f"{encoder}.layers.1.feed_forward.2", f"{encoder}.project"} <= both.keys()
+    assert both == {name: max(one[name] for one in single) for name in both}
+    assert single[0] != single[1]
 
 
 def test_a_folder_says_what_was_exported(
@@ -101,9 +103,11 @@ def test_a_folder_says_what_was_exported(
 ) -> None:
     folder = exported(tmp_path / "aligner", scorers, corpus, PairRows.of(*batch(1)))
     config, subwords, arrays = read_aligner(folder)
-    assert (config.encoders, config.fast, config.threshold) == (SHAPE, FAST, 0.2)
+    assert (config.encoders, config.fast, config.threshold, config.shared) == (SHAPE, FAST, 0.2, scorers[0].shared)
     assert subwords.spellings == corpus.subwords.spellings and subwords.text == corpus.config.text
-    assert len(arrays["source.embedding.words.weight"]) == len(subwords) < 512
+    assert [len(table) for name, table in arrays.items() if "embedding.words.weight" in name] == [len(subwords)] * (
+        2 if config.shared else 4
+    )
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {
         (folder / "config.json").stat().st_mode & 0o777
     }

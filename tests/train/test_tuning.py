@@ -30,12 +30,12 @@ CONFIG = TuneConfig(training=dataclasses.replace(TRAINING, updates=150, learning
 SHORT = TuneConfig(training=dataclasses.replace(TRAINING, updates=3))
 
 
-@pytest.fixture
-def model(corpus: PreparedCorpus, tmp_path: Path) -> Path:
+@pytest.fixture(params=[False], ids=["two"])
+def model(request: pytest.FixtureRequest, corpus: PreparedCorpus, tmp_path: Path) -> Path:
     """A small aligner that has learned nothing, but has its opinions."""
     torch.manual_seed(4)
-    scorer = Scorer(SHAPE, len(corpus.subwords)).eval()
-    scorer.source.project.weight.data *= 6
+    scorer = Scorer(SHAPE, len(corpus.subwords), shared=request.param).eval()
+    scorer.encoders[0].project.weight.data *= 6
     fast = Scorer(FAST, scorer).eval()
     text = torch.randint(2, 200, (2, 4, 12)).unbind()
     save_aligner(tmp_path / "before", scorer, fast, [PairRows.of(*text)], corpus.subwords, 0.4)
@@ -50,6 +50,7 @@ def text(tmp_path: Path) -> Corpus:
     return Corpus(files=(str(path),))
 
 
+@pytest.mark.parametrize("model", [False, True], ids=["two", "shared"], indirect=True)
 def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Path) -> None:
     folder = tune(model, text, tmp_path / "run", CONFIG, PROCESS)
     assert folder == tmp_path / "run" / "aligner"
@@ -59,12 +60,14 @@ def test_an_aligner_learns_its_own_links(model: Path, text: Corpus, tmp_path: Pa
     pairs = list(sentence_pairs(50, seed=10))
     before = [one.links for one in Aligner(model).align(pairs)]
 
-    def common(folder: Path, fast: bool) -> int:
+    def lost(folder: Path, fast: bool) -> float:
+        """Share of the first links that an aligner does not find."""
         found = Aligner(folder, fast=fast).align(pairs)
-        return sum(len(one & other.links) for one, other in zip(before, found, strict=True))
+        missing = sum(len(one - other.links) for one, other in zip(before, found, strict=True))
+        return missing / sum(map(len, before))
 
-    assert common(folder, fast=False) > 0.7 * sum(map(len, before))  # few have changed
-    assert common(folder, fast=True) > 5 * common(model, fast=True)  # the fast encoders have learned them, too
+    assert lost(folder, fast=False) < 0.3
+    assert lost(folder, fast=True) < lost(model, fast=True) - 0.15  # the fast encoders have learned them, too
 
 
 def test_what_is_finished_is_not_done_again_unless_forced(model: Path, text: Corpus, tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Model folders: those of small aligners, where they are, and what is in them.
 
-A folder holds config.json, tokenizer.json and README.md; source.npy and target.npy, the embeddings of both sides; and
-weights.safetensors, all other arrays. It may come from anywhere, and holds numbers only: nothing in it is ever run.
-config.json says which arrays there are, their shapes and types, and so how large each file is. All of that is checked
-before memory is taken.
+A folder holds config.json, tokenizer.json and README.md; source.npy and target.npy, the embeddings of both sides, or
+both.npy if one encoder reads both; and weights.safetensors, all other arrays. It may come from anywhere, and holds
+numbers only: nothing in it is ever run. config.json says which arrays there are, their shapes and types, and so how
+large each file is. All of that is checked before memory is taken.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hashlib
 import io
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +23,10 @@ from safetensors.numpy import save
 from weft.config import AlignerConfig, EncoderConfig
 from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError, printable
-from weft.storage import atomic_folder, checksum_of, read_bytes, read_json, read_text, write_json
+from weft.storage import atomic_folder, read_bytes, read_json, read_text, write_json
 from weft.text.subwords import Subwords
 
 FORMAT = "weft aligner 2"
-SIDES = ("source", "target")
 SHIPPED = Path(__file__).parent.parent / "models"
 FAST = "fast."  # begins the names of the fast encoders' arrays
 _WEIGHTS = "weights.safetensors"
@@ -71,15 +70,14 @@ def is_small_aligner(folder: Path) -> bool:
     return _describe(folder)["format"] == FORMAT
 
 
-def checksum(folder: Path) -> str:
-    """Return a checksum of all arrays of a small aligner."""
-    files = (*(f"{side}.npy" for side in SIDES), _WEIGHTS)
-    return hashlib.sha256("".join(checksum_of(folder / name) for name in files).encode()).hexdigest()
+def encoder_names(shared: bool) -> tuple[str, ...]:
+    """Return the names of the encoders of an aligner, which begin the names of their arrays: one for each side."""
+    return ("both",) if shared else ("source", "target")
 
 
-def table_names(side: str) -> tuple[str, str]:
-    """Return the names of a side's embeddings, (words, width), and of their scales, (words, 1)."""
-    return f"{side}.embedding.words.weight", f"{side}.embedding.words.weight.scale"
+def table_names(encoder: str) -> tuple[str, str]:
+    """Return the names of an encoder's embeddings, (words, width), and of their scales, (words, 1)."""
+    return f"{encoder}.embedding.words.weight", f"{encoder}.embedding.words.weight.scale"
 
 
 class AlignerFolder(NamedTuple):
@@ -99,8 +97,17 @@ class AlignerFolder(NamedTuple):
         }, self.config.fast
 
     def tables(self) -> dict[str, np.ndarray]:
-        """Return the embeddings of both sides and their scales by name."""
-        return {name: self.arrays[name] for side in SIDES for name in table_names(side)}
+        """Return all embeddings and their scales by name."""
+        encoders = encoder_names(self.config.shared)
+        return {name: self.arrays[name] for encoder in encoders for name in table_names(encoder)}
+
+    def checksum(self) -> str:
+        """Return a checksum of all arrays."""
+        found = hashlib.sha256()
+        for name in sorted(self.arrays):
+            found.update(name.encode())
+            found.update(self.arrays[name].tobytes())
+        return found.hexdigest()
 
 
 def read_aligner(folder: Path, fast: bool = False) -> AlignerFolder:
@@ -120,9 +127,9 @@ def read_aligner(folder: Path, fast: bool = False) -> AlignerFolder:
         raise WeftError(f"{path}: {error}") from None
     subwords = Subwords.load(folder / "tokenizer.json", config.text, config.vocabulary)
     tables = {}
-    for side in SIDES:
-        name, _ = table_names(side)
-        tables[name] = _map_table(folder / f"{side}.npy", layouts.pop(name))
+    for encoder in encoder_names(config.shared):
+        name, _ = table_names(encoder)
+        tables[name] = _map_table(folder / f"{encoder}.npy", layouts.pop(name))
     return AlignerFolder(config, subwords, tables | _read_weights(folder / _WEIGHTS, layouts))
 
 
@@ -130,10 +137,10 @@ def write_aligner(folder: Path, model: AlignerFolder) -> None:
     """Write the folder of a small aligner."""
     arrays = dict(model.arrays)
     with atomic_folder(folder) as staging:
-        for side in SIDES:
-            table, _ = table_names(side)
+        for encoder in encoder_names(model.config.shared):
+            table, _ = table_names(encoder)
             rows = arrays.pop(table)
-            (staging / f"{side}.npy").write_bytes(_table_header(rows.shape) + rows.tobytes())
+            (staging / f"{encoder}.npy").write_bytes(_table_header(rows.shape) + rows.tobytes())
         # Not by save_file, which makes files that only their owner can read.
         (staging / _WEIGHTS).write_bytes(save({name: np.asarray(array, order="C") for name, array in arrays.items()}))
         model.subwords.save(staging / "tokenizer.json")
@@ -146,19 +153,20 @@ def array_layouts(config: AlignerConfig) -> dict[str, Layout]:
     if max(config.encoders.layers, config.fast.layers) > _MOST_LAYERS:
         raise WeftError(f"a small aligner has {_MOST_LAYERS} layers at most")
     layouts: dict[str, Layout] = {}
-    for table, scales in map(table_names, SIDES):
+    encoders = encoder_names(config.shared)
+    for table, scales in map(table_names, encoders):
         layouts[table] = (config.vocabulary, width), "I8"
         layouts[scales] = (config.vocabulary, 1), "F32"
-    layouts |= dict(_encoder_layouts(config.encoders, width))
+    layouts |= dict(_encoder_layouts(encoders, config.encoders, width))
     if config.fast.layers:
-        layouts |= {f"{FAST}{name}": layout for name, layout in _encoder_layouts(config.fast, width)}
+        layouts |= {f"{FAST}{name}": layout for name, layout in _encoder_layouts(encoders, config.fast, width)}
     if sum(map(_size, layouts.values())) > _MOST_ARRAYS:
         raise WeftError("encoders or vocabulary are too large for a small aligner")
     return layouts
 
 
-def _encoder_layouts(shape: EncoderConfig, words: int) -> Iterator[tuple[str, Layout]]:
-    """Yield the names and layouts of the arrays of both encoders, which read embeddings ``words`` wide."""
+def _encoder_layouts(encoders: Iterable[str], shape: EncoderConfig, words: int) -> Iterator[tuple[str, Layout]]:
+    """Yield the names and layouts of the arrays of encoders of a shape, which read embeddings ``words`` wide."""
 
     def matrix(name: str, outputs: int, inputs: int, bias: bool = False) -> Iterator[tuple[str, Layout]]:
         yield f"{name}.weight", ((outputs, inputs), "I8")
@@ -173,19 +181,19 @@ def _encoder_layouts(shape: EncoderConfig, words: int) -> Iterator[tuple[str, La
 
     width = shape.width
     yield "rates", ((width // 2,), "F32")  # of the positional encoding
-    for side in SIDES:
+    for encoder in encoders:
         if width != words:
-            yield from matrix(f"{side}.embedding.narrow", width, words)
-        for layer in (f"{side}.layers.{number}" for number in range(shape.layers)):
+            yield from matrix(f"{encoder}.embedding.narrow", width, words)
+        for layer in (f"{encoder}.layers.{number}" for number in range(shape.layers)):
             yield from norm(f"{layer}.norm_attention")
             yield from matrix(f"{layer}.attention.project", 3 * width, width)
             yield from matrix(f"{layer}.attention.output", width, width)
             yield from norm(f"{layer}.norm_feed_forward")
             yield from matrix(f"{layer}.feed_forward.0", shape.feed_forward, width, bias=True)
             yield from matrix(f"{layer}.feed_forward.2", width, shape.feed_forward, bias=True)
-        yield from norm(f"{side}.norm_words")
-        yield from norm(f"{side}.norm_states")
-        yield from matrix(f"{side}.project", width, width)
+        yield from norm(f"{encoder}.norm_words")
+        yield from norm(f"{encoder}.norm_states")
+        yield from matrix(f"{encoder}.project", width, width)
 
 
 def _size(layout: Layout) -> int:

@@ -69,7 +69,7 @@ class Aligner(WindowedAligner):
         threshold = content.config.threshold if threshold is None else threshold
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = folder, content.tables()
-        self._graph = scorer_graph(*content.encoders(fast), content.config.encoders.width)
+        self._graph = scorer_graph(content, fast)
         self._cores = cores or available_cores()
         self._start()
 

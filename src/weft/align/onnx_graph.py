@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
-from weft.align.model_folder import SIDES, table_names
+from weft.align.model_folder import AlignerFolder, encoder_names, table_names
 from weft.config import EncoderConfig
 from weft.text.subwords import PAD
 
+SIDES = ("source", "target")  # inputs: the ids of both sides
 OUTPUTS = ("forward", "backward")  # the attention of both directions
 _RUNTIME = "com.microsoft"  # operators that onnxruntime adds to the standard
 _OPERATORS = [{"domain": "", "version": 17}, {"domain": _RUNTIME, "version": 1}]
@@ -47,17 +48,18 @@ _MESSAGES = {
 _ATTRIBUTES = {float: ("f", 1), int: ("i", 2), list: ("ints", 7)}  # field and type number of an attribute's value
 
 
-def scorer_graph(arrays: Mapping[str, np.ndarray], shape: EncoderConfig, width: int) -> bytes:
-    """Build the graph of two encoders from arrays by their names in ``model.scorer``. Returns what onnxruntime loads.
+def scorer_graph(model: AlignerFolder, fast: bool) -> bytes:
+    """Build the graph of an aligner's encoders, or of the fast ones. Returns what onnxruntime loads.
 
     Its inputs are the ids of sentence pairs, ``source`` and ``target``, (batch, length), each row ended by
-    end-of-sentence and padded; and for each side the tables of ``table_names``, ``width`` wide. Its outputs are
-    ``forward`` and ``backward``, both (batch, target, source).
+    end-of-sentence and padded; and the tables of the aligner. Its outputs are ``forward`` and ``backward``, both
+    (batch, target, source).
     """
-    graph = _Graph(arrays, shape, width)
-    graph.attend()
+    width, encoders = model.config.encoders.width, encoder_names(model.config.shared)
+    graph = _Graph(*model.encoders(fast), width)
+    graph.attend(encoders[0], encoders[-1])
     inputs = [_value(side, _INT64, "batch", f"{side}_length") for side in SIDES]
-    for table, scales in map(table_names, SIDES):
+    for table, scales in map(table_names, encoders):
         inputs += [_value(table, _INT8, "words", width), _value(scales, _FLOAT, "words", 1)]
     content = {
         "name": "weft",
@@ -133,12 +135,12 @@ class _Graph:
         attended = self("QAttention", *inputs, domain=_RUNTIME, num_heads=self._shape.heads)
         return self.linear(attended, f"{name}.output")
 
-    def words(self, side: str) -> str:
+    def words(self, side: str, encoder: str) -> str:
         """Look up embeddings, scaled by √width as in all models. (batch, length, width)"""
-        rows, scales = (self("Gather", table, side) for table in table_names(side))
+        rows, scales = (self("Gather", table, side) for table in table_names(encoder))
         scales = self("Mul", scales, self.constant(self._width**0.5))
         words = self("Mul", self("Cast", rows, to=_FLOAT), scales)
-        narrow = f"{side}.embedding.narrow"
+        narrow = f"{encoder}.embedding.narrow"
         return self.linear(words, narrow) if f"{narrow}.weight" in self._arrays else words
 
     def positions(self, side: str) -> str:
@@ -158,21 +160,21 @@ class _Graph:
         real = self("Cast", self("Not", self.padding(side)), to=_INT32)
         return self("ReduceSum", real, self.constant([1], np.int64), keepdims=0)
 
-    def encode(self, side: str) -> str:
+    def encode(self, side: str, encoder: str) -> str:
         """Compute states to compare with those of the other side. (batch, length, width)"""
-        words, lengths = self.words(side), self.lengths(side)
+        words, lengths = self.words(side, encoder), self.lengths(side)
         states = self("Add", words, self.positions(side))
-        for layer in (f"{side}.layers.{number}" for number in range(self._shape.layers)):
+        for layer in (f"{encoder}.layers.{number}" for number in range(self._shape.layers)):
             normed = self.norm(states, f"{layer}.norm_attention")
             states = self("Add", states, self.attention(normed, f"{layer}.attention", lengths))
             inner = self.linear(self.norm(states, f"{layer}.norm_feed_forward"), f"{layer}.feed_forward.0")
             states = self("Add", states, self.linear(inner, f"{layer}.feed_forward.2", positive=True))
-        both = self("Add", self.norm(words, f"{side}.norm_words"), self.norm(states, f"{side}.norm_states"))
-        return self.linear(both, f"{side}.project")
+        both = self("Add", self.norm(words, f"{encoder}.norm_words"), self.norm(states, f"{encoder}.norm_states"))
+        return self.linear(both, f"{encoder}.project")
 
-    def attend(self) -> None:
+    def attend(self, *encoders: str) -> None:
         """Compute both directions' attention, the graph's ``OUTPUTS``. (batch, target, source)"""
-        source, target = map(self.encode, SIDES)
+        source, target = map(self.encode, SIDES, encoders)
         scores = self("MatMul", target, self("Transpose", source, perm=[0, 2, 1]))
         scores = self("Mul", scores, self.constant(self._shape.width**-0.5))
         for output, axis, side in zip(OUTPUTS, (2, 1), SIDES, strict=True):

@@ -1,7 +1,8 @@
 """Two encoders and one score matrix: the small model that learns what the whole system knows.
 
-One encoder reads the source sentence, the other the target sentence; neither sees the other side. The score of two
-pieces is the dot product of their states, and a softmax of the same matrix over either side gives both directions:
+One encoder reads the source sentence, the other the target sentence; neither sees the other side. A shared encoder
+reads both, each alone. The score of two pieces is the dot product of their states, and a softmax of the same matrix
+over either side gives both directions:
 
     S = T·Sᵀ/√d,    A_F = softmax_source(S),    A_B = softmax_target(S)
 
@@ -27,7 +28,7 @@ from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 
 
 class SideEncoder(nn.Module):
-    """The first layers of a translation model's encoder, for one side of the corpus."""
+    """The first layers of a translation model's encoder, for one side of the corpus or for both."""
 
     def __init__(self, shape: EncoderConfig, words: int | nn.Embedding, dropout: float) -> None:
         super().__init__()
@@ -55,23 +56,37 @@ class SideEncoder(nn.Module):
 
 
 class Scorer(nn.Module):
-    """An encoder for each side."""
+    """An encoder for each side, or one for both."""
 
-    def __init__(self, shape: EncoderConfig, words: int | Scorer, dropout: float = 0.0) -> None:
-        """``words``: the size of the vocabulary, or another scorer whose embeddings this one reads but does not own."""
+    def __init__(self, shape: EncoderConfig, words: int | Scorer, dropout: float = 0.0, shared: bool = False) -> None:
+        """``words``: the size of the vocabulary, or another scorer whose embeddings this one reads but does not own.
+
+        One encoder is ``shared`` by both sides, or is if those of the other scorer are.
+        """
         super().__init__()
         self.shape = shape
+        self.shared = shared if isinstance(words, int) else words.shared
         tables = (words, words) if isinstance(words, int) else words.tables
-        self.source, self.target = (SideEncoder(shape, table, dropout) for table in tables)
+        if self.shared:
+            self.both = SideEncoder(shape, tables[0], dropout)
+        else:
+            self.source, self.target = (SideEncoder(shape, table, dropout) for table in tables)
+
+    @property
+    def encoders(self) -> tuple[SideEncoder, SideEncoder]:
+        """The encoders of source and target."""
+        return (self.both, self.both) if self.shared else (self.source, self.target)
 
     @property
     def tables(self) -> tuple[nn.Embedding, nn.Embedding]:
-        """The embeddings of both sides."""
-        return self.source.embedding.table, self.target.embedding.table
+        """The embeddings of source and target."""
+        source, target = self.encoders
+        return source.embedding.table, target.embedding.table
 
     def forward(self, pair: PairRows) -> Tensor:
         """Compute S, unmasked. (batch, target, source)"""
-        return attention_logits(self.target(pair.target), self.source(pair.source))
+        source, target = self.encoders
+        return attention_logits(target(pair.target), source(pair.source))
 
     @torch.no_grad()
     def attention(self, pair: PairRows) -> Attention:
@@ -114,6 +129,6 @@ class Scorer(nn.Module):
 def stored_scorers(content: AlignerFolder, dropout: float = 0.0) -> tuple[Scorer, Scorer | None]:
     """Build the scorer of a model folder and the fast one that reads its embeddings, if there is one."""
     arrays, shape = content.encoders(fast=False)
-    scorer = Scorer(shape, content.config.vocabulary, dropout).load_arrays(arrays)
+    scorer = Scorer(shape, content.config.vocabulary, dropout, content.config.shared).load_arrays(arrays)
     arrays, shape = content.encoders(fast=True)
     return scorer, Scorer(shape, scorer, dropout).load_arrays(arrays) if shape.layers else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from weft.align.model_folder import FAST, FORMAT, SIDES, AlignerFolder, table_names, write_aligner
+from weft.align.model_folder import FAST, FORMAT, AlignerFolder, encoder_names, table_names, write_aligner
 from weft.config import AlignerConfig, EncoderConfig
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
@@ -21,12 +21,12 @@ def save_aligner(
     """Write a model folder. ``fast`` reads the embeddings of ``scorer``; ``batches`` are text to measure ranges on."""
     batches = list(batches)
     arrays = scorer.arrays(measured_ranges(scorer, batches))
-    for name in (name for side in SIDES for name in table_names(side)):
+    for name in (name for encoder in encoder_names(scorer.shared) for name in table_names(encoder)):
         arrays[name] = arrays[name][: len(subwords)]  # tables of translation models are rounded up
     if fast is not None:
         arrays |= {f"{FAST}{name}": array for name, array in fast.arrays(measured_ranges(fast, batches)).items()}
     shape = EncoderConfig(layers=0) if fast is None else fast.shape
-    config = AlignerConfig(FORMAT, len(subwords), threshold, scorer.shape, shape, subwords.text)
+    config = AlignerConfig(FORMAT, len(subwords), threshold, scorer.shape, shape, subwords.text, scorer.shared)
     write_aligner(folder, AlignerFolder(config, subwords, arrays))
 
 

@@ -94,9 +94,10 @@ def train_scorer(
     torch.manual_seed(config.training.seed)
     model = teachers[0].models["forward"].translation
     shape = EncoderConfig(config.layers, model.config.width, model.config.feed_forward, model.config.heads)
-    scorer = Scorer(shape, len(model.table), model.config.dropout)
-    scorer.source.start_from(model)
-    scorer.target.start_from(teachers[0].models["backward"].translation)
+    scorer = Scorer(shape, len(model.table), model.config.dropout, config.shared)
+    source, target = scorer.encoders
+    target.start_from(teachers[0].models["backward"].translation)
+    source.start_from(model)  # the last, so that a shared encoder begins as that of the forward model
     attend = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
     task = DistilTask(scorer, attend, text, config.training, process, config.lexicon)
     own = {name: value for name, value in to_dict(config).items() if name not in {"fast", "refine"}}

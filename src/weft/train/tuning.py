@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from weft.align.model_folder import card, checksum, read_aligner
+from weft.align.model_folder import card, read_aligner
 from weft.config import TuneConfig
 from weft.corpus.packing import pack
 from weft.corpus.prepared import Side
@@ -59,7 +59,7 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     torch.manual_seed(config.training.seed)
     scorer, fast = stored_scorers(content, config.dropout)
     settings = {
-        "model": checksum(model)[:16],
+        "model": content.checksum()[:16],
         "text": _checksum(sides),
         **binding_settings(tune=config),
     }
