@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import os
@@ -15,7 +14,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from weft.align import model_folder
-from weft.align.model_folder import AlignerFolder, card, is_small_aligner, read_aligner
+from weft.align.model_folder import card, is_small_aligner, read_aligner
 from weft.cli.models import list_models
 from weft.errors import WeftError
 from weft.recipe import GoldConfig
@@ -178,16 +177,6 @@ Change = Callable[[Path], object]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(ORIGINAL, tmp_path / "model"))
-
-
-@pytest.fixture
-def shared_folder(tmp_path: Path) -> Path:
-    """The source encoders of the same aligner, to read both sides."""
-    config, subwords, arrays = read_aligner(ORIGINAL)
-    chosen = {name.replace("source.", "both."): one for name, one in arrays.items() if "target." not in name}
-    content = AlignerFolder(dataclasses.replace(config, shared=True), subwords, chosen)
-    model_folder.write_aligner(tmp_path / "shared", content)
-    return tmp_path / "shared"
 
 
 def _config(**values: object) -> Change:

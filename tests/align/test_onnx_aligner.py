@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,3 +99,18 @@ def test_an_aligner_can_be_sent_to_other_processes(start: str) -> None:
     expected = str(aligner.align_one(*PAIR))
     with multiprocessing.get_context(start).Pool(1) as pool:
         assert str(pool.apply_async(aligner.align_one, PAIR).get(timeout=60)) == expected
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_shared_encoder_links_the_same_words_in_both_directions(shared_folder: Path, fast: bool) -> None:
+    words = ["Casa", "veche", ".", "The", "old", "house", ",", "1989", "-", "and", "others", "și", "altele", "Europa"]
+    chance = random.Random(1)
+    sides = [chance.choices(words, k=chance.choice([1, 5, 20, 90])) for _ in range(120)]
+    pairs = list(zip(sides[::2], sides[1::2], strict=True))
+    aligner = Aligner(shared_folder, cores=1, fast=fast)
+    found = list(aligner.align(pairs))
+    turned = list(aligner.align([(target, source) for source, target in pairs]))
+    assert sum(len(one.links) for one in found) > 300
+    assert [one.reversed() for one in turned] == found
+    (mapped,) = (name for name, table in aligner._tables.items() if isinstance(table, np.memmap))
+    assert mapped == "both.embedding.words.weight"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 
-from weft.align.model_folder import AlignerFolder, array_layouts, encoder_names, table_names
+from weft.align.model_folder import AlignerFolder, array_layouts, encoder_names, read_aligner, table_names
 from weft.align.onnx_graph import OUTPUTS, SIDES, scorer_graph
 from weft.config import AlignerConfig, EncoderConfig, TextConfig
 from weft.text.subwords import Subwords
@@ -51,3 +53,18 @@ def test_attention_adds_up_to_one_over_what_is_not_padding(shared: bool, fast: b
     np.testing.assert_allclose(forward.sum(2), 1, atol=1e-5)
     np.testing.assert_allclose(backward.sum(1), 1, atol=1e-5)
     assert not forward[0, :, 3].any() and not backward[0, 2].any()
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_shared_encoder_attends_exactly_alike_in_both_directions(shared_folder: Path, fast: bool) -> None:
+    model = read_aligner(shared_folder)
+    session = onnxruntime.InferenceSession(scorer_graph(model, fast), providers=["CPUExecutionProvider"])
+    generator = np.random.default_rng(2)
+    source, target = (generator.integers(2, 16_000, (3, length)) for length in (8, 80))
+    for ids in (source, target):
+        ids[:, -3:] = [1, 0, 0]
+    one = session.run(None, {"source": source, "target": target, **model.tables()})
+    other = session.run(None, {"source": target, "target": source, **model.tables()})
+    for ours, theirs in zip(one, reversed(other), strict=True):
+        assert np.asarray(ours).std() > 0.05  # it has something to say
+        np.testing.assert_array_equal(ours, np.asarray(theirs).transpose(0, 2, 1))

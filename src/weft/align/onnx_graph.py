@@ -172,11 +172,18 @@ class _Graph:
         both = self("Add", self.norm(words, f"{encoder}.norm_words"), self.norm(states, f"{encoder}.norm_states"))
         return self.linear(both, f"{encoder}.project")
 
+    def products(self, rows: str, columns: str) -> str:
+        """Multiply the states of each pair of places. (batch, rows, columns)"""
+        return self("MatMul", rows, self("Transpose", columns, perm=[0, 2, 1]))
+
     def attend(self, *encoders: str) -> None:
         """Compute both directions' attention, the graph's ``OUTPUTS``. (batch, target, source)"""
         source, target = map(self.encode, SIDES, encoders)
-        scores = self("MatMul", target, self("Transpose", source, perm=[0, 2, 1]))
-        scores = self("Mul", scores, self.constant(self._shape.width**-0.5))
+        scores, scale = self.products(target, source), self._shape.width**-0.5
+        if len(set(encoders)) == 1:  # with the other order of the sides: both add up the same numbers, rounded alike
+            scores = self("Add", scores, self("Transpose", self.products(source, target), perm=[0, 2, 1]))
+            scale /= 2
+        scores = self("Mul", scores, self.constant(scale))
         for output, axis, side in zip(OUTPUTS, (2, 1), SIDES, strict=True):
             hidden = self("Mul", self("Cast", self.padding(side), to=_FLOAT), self.constant(_HIDDEN))
             hidden = self("Unsqueeze", hidden, self.constant([3 - axis], np.int64))
