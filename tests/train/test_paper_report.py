@@ -64,6 +64,8 @@ def test_one_command_makes_all_experiments_once(experiments: Path, tmp_path: Pat
     assert "| an oracle: 90 s in all |  |  |  |  |  |  |  | 0.05 of CPU | CPU |" in report
     assert "A note." in report and "A remark." in report
     assert "[21.5 (76/81)]" in report and "[34.2]" in report  # the paper's figures
+    (optimised,) = (line for line in report.splitlines() if line.startswith("| attention optimisation, λ = 0 |"))
+    assert optimised.count("[") == 1 and optimised.endswith(" [22.7] |")  # of layers trained with contiguity loss
     assert (tmp_path / "report" / "de-en-steps.png").stat().st_size > 10_000
 
     stored = json.loads((tmp_path / "run" / "report.json").read_text())
@@ -89,7 +91,9 @@ def test_the_shipped_experiments_are_valid(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.chdir(ROOT)
     for pair in load_experiments(find_recipe("reproduction"), ()).pairs:
         assert recipes(pair)["zenkel-2019"].gold.links == f"data/{pair.name}/dev.gold"
-        assert load_recipe(find_recipe(pair.best), pair.settings).run == recipes(pair)["paper"].translation
+        best = load_recipe(find_recipe(pair.best), pair.settings).run
+        own = pair.name == "de-en"  # trains its own translation models, with the paper's budget
+        assert recipes(pair)["paper"].translation == ("" if own else best)
 
 
 def test_every_system_has_its_own_run_and_the_same_translation_models(experiments: Path, tmp_path: Path) -> None:

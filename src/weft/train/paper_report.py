@@ -196,21 +196,17 @@ def _both(aer: dict[str, float]) -> str:
 
 
 def _contiguity(results: PairResults, known: dict[str, Any]) -> str:
-    """Table 1 of the paper, with training and optimisation told apart."""
+    """Table 1 of the paper, with training and optimisation told apart; its second row is of layers trained with it."""
+    papers = known.get("contiguity", {"forward-pass": ["", ""], "optimised": ["", ""]})
+    without, with_it = papers["optimised"]
     rows = []
-    for title, steps, weight, key in (
-        ("forward pass", 0, 0.0, "forward-pass"),
-        ("attention optimisation, λ = 0", _single_steps(results), 0.0, ""),
-        ("attention optimisation, λ = 1", _single_steps(results), 1.0, ""),
+    for title, steps, weight, figures in (
+        ("forward pass", 0, 0.0, papers["forward-pass"]),
+        ("attention optimisation, λ = 0", _single_steps(results), 0.0, ["", without]),
+        ("attention optimisation, λ = 1", _single_steps(results), 1.0, ["", with_it]),
     ):
         cells = [_both(_swept(results, run, "one", steps, weight)) for run in (ZENKEL, PAPER)]
-        paper = known.get("contiguity", {})
-        if key:
-            cells = [_beside(cell, figure) for cell, figure in zip(cells, paper.get(key, ["", ""]), strict=True)]
-        elif paper:  # its other row: no contiguity loss anywhere, or everywhere
-            place = 1 if weight else 0
-            cells[place] = _beside(cells[place], paper["optimised"][place])
-        rows.append([title, *cells])
+        rows.append([title, *(_beside(cell, figure) for cell, figure in zip(cells, figures, strict=True))])
     head = ["forward / backward", "trained without contiguity loss", "trained with it"]
     return "### Contiguity loss\n\n" + _table(head, rows)
 
