@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 
 import numpy as np
@@ -194,3 +195,25 @@ def test_a_budget_below_one_row_still_has_a_row_for_each_process() -> None:
     packed = pack_pairs(random_pairs(100, 10, 10), 64)
     assert RowOrder.for_budget(packed, 1, seed=1).batch_rows == 1
     assert RowOrder.for_budget(packed, 1, seed=1, world=4).batch_rows == 4
+
+
+def test_packing_stays_as_it_was() -> None:
+    """Runs are taken up again by the number of an update: the rows of a corpus must never change."""
+    packed = pack_pairs(random_pairs(40_000, 20, 25), 128, seed=3)
+    found = hashlib.sha256()
+    for array in (packed.source, packed.target, packed.pairs, packed.row_of_pair, packed.starts):
+        found.update(np.ascontiguousarray(array).tobytes())
+    assert found.hexdigest()[:16] == "7bc3dbb4a7215a3f"
+
+
+def test_pairs_are_packed_as_often_as_they_are_drawn() -> None:
+    pairs = random_pairs(300, 8, 8)
+    times = np.random.default_rng(2).integers(0, 4, len(pairs))
+    draws = np.repeat(np.arange(len(pairs)), times)
+    source, target = (side_of([pair[side] for pair in pairs]) for side in (0, 1))
+    packed = pack(source, target, 64, draws=draws)
+    assert pairs_of(packed) == Counter(pairs[number] for number in draws)
+    assert sorted(packed.pairs.tolist()) == draws.tolist()
+    assert len(pack(source, target, 64, most=100, draws=draws).pairs) == 100
+    once, as_always = pack(source, target, 64, draws=np.arange(len(pairs))), pack(source, target, 64)
+    assert np.array_equal(once.source, as_always.source) and np.array_equal(once.pairs, as_always.pairs)

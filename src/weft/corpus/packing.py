@@ -18,7 +18,9 @@ from weft.errors import WeftError
 from weft.text.subwords import END, PAD
 
 _LANES = 64  # independent packers, stepped together so that numpy does the work
+_LANE_PAIRS = 50_000  # of a packer: more pairs get more packers
 _OPEN_ROWS = 24  # rows that each packer keeps open
+_FILLED_AT_ONCE = 20_000  # pairs whose pieces are written into rows together: what a processor's caches hold
 
 
 @dataclass(frozen=True)
@@ -50,16 +52,21 @@ class PackedRows:
         return 1 - self.target_tokens / self.target.size
 
 
-def pack(source: Side, target: Side, row_length: int, seed: int = 1, most: int = 0) -> PackedRows:
+def pack(
+    source: Side, target: Side, row_length: int, seed: int = 1, most: int = 0, draws: np.ndarray | None = None
+) -> PackedRows:
     """Pack all pairs that fit into rows of ``row_length`` tokens on the side that has more, and of fewer on the other.
 
     The two lengths are in proportion to the sides of the corpus, so that both sides of a row fill up together.
-    ``most`` limits the number of pairs, chosen at random (0: all).
+    ``most`` limits the number of pairs, chosen at random (0: all). ``draws`` are the numbers of the pairs to pack, some
+    of them several times (None: each once).
     """
     lengths = np.stack([source.lengths, target.lengths], axis=1) + 1  # (pairs, 2), with end-of-sentence
-    sizes = lengths.sum(axis=0)
+    if draws is None:
+        draws = np.arange(len(source))
+    sizes = lengths[draws].sum(axis=0)
     room = np.minimum(row_length, np.ceil(row_length * sizes / sizes.max() / 8).astype(np.int64) * 8)  # (2,)
-    fits = np.flatnonzero((lengths <= room).all(axis=1))
+    fits = draws[(lengths <= room).all(axis=1)[draws]]
     if len(fits) == 0:
         raise WeftError(f"no sentence pair fits into a row of {row_length} tokens; raise row_length")
     order = np.random.default_rng(seed).permutation(fits)[: most or None]
@@ -69,9 +76,9 @@ def pack(source: Side, target: Side, row_length: int, seed: int = 1, most: int =
         _fill(side, order, row_of_pair * length + starts[:, column], rows * length).reshape(rows, length)
         for column, (side, length) in enumerate(zip((source, target), room.tolist(), strict=True))
     )
-    by_place = np.lexsort((starts[:, 0], row_of_pair))
+    by_place = np.argsort(row_of_pair * row_length + starts[:, 0])
     return PackedRows(
-        source_rows, target_rows, order[by_place], row_of_pair[by_place], starts[by_place], len(source) - len(fits)
+        source_rows, target_rows, order[by_place], row_of_pair[by_place], starts[by_place], len(draws) - len(fits)
     )
 
 
@@ -83,37 +90,49 @@ def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.n
     by a new one if there is none.
     """
     pairs = len(lengths)
-    lanes = max(1, min(_LANES, pairs // (20 * _OPEN_ROWS)))
-    used = np.zeros((lanes, _OPEN_ROWS, 2), np.int64)  # tokens in each open row
+    lanes = max(1, min(max(_LANES, pairs // _LANE_PAIRS), pairs // (20 * _OPEN_ROWS)))
+    left = np.empty((2, lanes, _OPEN_ROWS), np.int32)  # room in each open row; the two sides one after the other
+    left[:] = room[:, None, None]
     row_of_slot = np.arange(lanes * _OPEN_ROWS).reshape(lanes, _OPEN_ROWS)
     next_row = row_of_slot.size
     rows, starts = np.empty(pairs, np.int64), np.empty((pairs, 2), np.int64)
+    wanted_of_side = np.ascontiguousarray(lengths.T, np.int32)
+    full_row = np.int32(room.max() + 1)
+    lane = np.arange(lanes)
     for first in range(0, pairs, lanes):
-        wanted = lengths[first : first + lanes]  # (lanes, 2): one pair for each packer
-        lane = np.arange(len(wanted))
-        fullness = (used[: len(wanted)] + room.max() - room).max(axis=2)  # (lanes, open rows)
-        fits = np.logical_and.reduce(used[: len(wanted)] + wanted[:, None] <= room, axis=2)
-        best = np.where(fits, fullness, -1).argmax(axis=1)
-        full = np.flatnonzero(~fits.any(axis=1))  # packers without room: close their fullest row
+        wanted = wanted_of_side[:, first : first + lanes]  # (2, lanes): one pair for each packer
+        if wanted.shape[1] < lanes:  # the last pairs
+            lane, left = lane[: wanted.shape[1]], left[:, : wanted.shape[1]]
+        least = np.minimum(left[0], left[1])  # (lanes, open rows); the fullest row has the least
+        fits = (left[0] >= wanted[0, :, None]) & (left[1] >= wanted[1, :, None])
+        best = np.where(fits, least, full_row).argmin(axis=1)
+        full = np.flatnonzero(~fits[lane, best])  # packers without room: close their fullest row
         if len(full):
-            best[full] = fullness[full].argmax(axis=1)
-            used[full, best[full]] = 0
+            best[full] = least[full].argmin(axis=1)
+            left[:, full, best[full]] = room[:, None]
             row_of_slot[full, best[full]] = np.arange(next_row, next_row + len(full))
             next_row += len(full)
         rows[first : first + lanes] = row_of_slot[lane, best]
-        starts[first : first + lanes] = used[lane, best]
-        used[lane, best] += wanted
-    return np.unique(rows, return_inverse=True)[1], starts  # rows that were never used disappear
+        chosen = left[:, lane, best]  # (2, lanes)
+        starts[first : first + lanes] = (room[:, None] - chosen).T
+        left[:, lane, best] = chosen - wanted
+    used = np.zeros(next_row, bool)
+    used[rows] = True
+    return (np.cumsum(used) - 1)[rows], starts  # rows that were never used disappear
 
 
 def _fill(side: Side, order: np.ndarray, positions: np.ndarray, size: int) -> np.ndarray:
     """Write the sentences ``order`` of a side, each followed by END, to ``positions`` of a row of ``size`` PADs."""
     ids = np.asarray(side.ids)
-    lengths = side.lengths[order]
+    begins, all_lengths = np.asarray(side.offsets[:-1]), side.lengths
     packed = np.full(size, PAD, ids.dtype)
-    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)  # 0, 1, … in each sentence
-    packed[np.repeat(positions, lengths) + within] = ids[np.repeat(side.offsets[:-1][order], lengths) + within]
-    packed[positions + lengths] = END
+    for first in range(0, len(order), _FILLED_AT_ONCE):
+        some, places = order[first : first + _FILLED_AT_ONCE], positions[first : first + _FILLED_AT_ONCE]
+        lengths = all_lengths[some]
+        counted = np.cumsum(lengths) - lengths  # pieces of the sentences before
+        pieces = np.arange(lengths.sum())
+        packed[pieces + np.repeat(places - counted, lengths)] = ids[pieces + np.repeat(begins[some] - counted, lengths)]
+        packed[places + lengths] = END
     return packed
 
 
