@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import PrepareConfig
+from weft.config import CorpusConfig, PrepareConfig
 from weft.corpus.build import prepare
 from weft.corpus.made_up import sentence_pairs
 from weft.corpus.prepared import PreparedCorpus
-from weft.text.reading import Corpus
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
 
@@ -27,4 +26,6 @@ def text_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def corpus(text_file: Path) -> PreparedCorpus:
     """The same, prepared, with 50 pairs held out."""
-    return prepare(Corpus(files=(str(text_file),)), PrepareConfig(merges=200, hold_out=50), text_file.parent / "corpus")
+    return prepare(
+        [CorpusConfig(files=(str(text_file),))], PrepareConfig(merges=200, hold_out=50), text_file.parent / "corpus"
+    )

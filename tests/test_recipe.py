@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.config import PRESETS, AlignmentConfig, TrainingConfig
+from weft.config import PRESETS, AlignmentConfig, CorpusConfig, PrepareConfig, TrainingConfig
 from weft.errors import WeftError
 from weft.recipe import Recipe, find_recipe, load_recipe
 
@@ -36,10 +36,38 @@ def test_recipe_with_preset_tables_and_overrides(tmp_path: Path) -> None:
     assert (recipe.run, recipe.directions) == ("elsewhere", ("backward",))
 
 
+def test_a_recipe_names_its_corpora(tmp_path: Path) -> None:
+    path = recipe_file(
+        tmp_path,
+        'run = "run"\n[[corpora]]\nlanguages = ["es", "en"]\nfiles = ["a.tsv"]\n'
+        '[[corpora]]\nlanguages = ["en", "fr"]\nsource = ["b.en"]\ntarget = ["b.fr"]\ncontract_french = "target"\n'
+        "[prepare]\ntemperature = 2\nboth_orders = true\nnoise = 0.1\npivots = 10\nzero_shot = ['es-fr']\n",
+    )
+    recipe = load_recipe(path)
+    assert recipe.texts == (
+        CorpusConfig(("es", "en"), files=("a.tsv",)),
+        CorpusConfig(("en", "fr"), source=("b.en",), target=("b.fr",), contract_french="target"),
+    )
+    assert recipe.prepare == PrepareConfig(
+        temperature=2.0, both_orders=True, noise=0.1, pivots=10, zero_shot=("es-fr",)
+    )
+
+
+def test_a_single_corpus_needs_no_table(tmp_path: Path) -> None:
+    path = recipe_file(tmp_path, 'run = "run"\nfiles = ["a.tsv"]\ncontract_french = "target"')
+    (text,) = load_recipe(path, ['languages=["en", "fr"]']).texts
+    assert text == CorpusConfig(("en", "fr"), files=("a.tsv",), contract_french="target")
+
+
 @pytest.mark.parametrize(
     ("text", "overrides", "message"),
     [
         ("", [], "run"),
+        ('run = "r"\nfiles = ["a"]\n[[corpora]]\nfiles = ["b"]', [], "the text is named twice"),
+        ('run = "r"\n[[corpora]]\nlanguages = ["en"]', [], r"corpora: languages must be two codes"),
+        ('run = "r"\n[[corpora]]\nlanguages = ["en", "en"]', [], r"corpora: languages must be two codes"),
+        ('run = "r"', ["prepare.temperature=0.5"], "temperature must be at least 1"),
+        ('run = "r"', ["prepare.noise=1.0"], "noise must be at least 0 and below 1"),
         ('run = "r"\ncolour = 1', [], "unknown setting 'colour'"),
         ('run = "r"\n[training]\nupdate = 1', [], "unknown setting 'update'"),
         ('run = "r"\n[training]\nupdates = "many"', [], "training: updates must be of type int"),

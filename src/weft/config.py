@@ -67,6 +67,33 @@ class TextConfig:
 
 
 @dataclass(frozen=True)
+class CorpusConfig:
+    """Parallel text of two languages."""
+
+    languages: tuple[str, ...] = ()
+    """Codes of the source and the target language, such as ["es", "en"]; noise and pivots look at them."""
+    files: tuple[str, ...] = ()
+    """One or many files of TSV or `source ||| target` lines."""
+    source: tuple[str, ...] = ()
+    """Source side of text in two files, with as many target files beside it."""
+    target: tuple[str, ...] = ()
+    form: Literal["auto", "columns", "jsonl"] = "auto"
+    """How the lines of files with both sides hold a pair; auto: as the file's name says."""
+    contract_french: Literal["no", "source", "target"] = "no"
+    """The side that is French with all elisions and contractions taken apart (`de le`, `le énergie`): half of its
+    training sentences are written as people write them."""
+
+    def __post_init__(self) -> None:
+        if self.languages and len(set(self.languages)) != 2:
+            raise WeftError(f'languages must be two codes such as ["es", "en"], not {list(self.languages)}')
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its languages, or its first file."""
+        return "-".join(self.languages) or (*self.files, *self.source, "pivots")[0]
+
+
+@dataclass(frozen=True)
 class PrepareConfig:
     """How parallel text becomes a prepared corpus."""
 
@@ -77,9 +104,18 @@ class PrepareConfig:
     """Leave out pairs with more words than this on either side (0: keep all)."""
     ratio: float = 0.0
     """Leave out pairs with more than this many words on one side for each on the other (0: keep all)."""
-    contract_french: Literal["no", "source", "target"] = "no"
-    """The side that is French with all elisions and contractions taken apart (`de le`, `le énergie`): half of its
-    training sentences are written as people write them."""
+    temperature: float = 1.0
+    """Corpora of n pairs are drawn in proportion to n^(1/temperature): above 1, small ones more often than their size
+    says. The corpus that is drawn least is seen once an epoch."""
+    both_orders: bool = False
+    """Exchange the sides of half of the pairs, so that both directions read and write all languages."""
+    noise: float = 0.0
+    """Spell this share of all sentences as other people do: without diacritics, with other quotes, with ss for ß."""
+    pivots: int = 0
+    """Make so many pairs of two other languages from pairs with the same English sentence, spread over all pairs of
+    languages."""
+    zero_shot: tuple[str, ...] = ()
+    """Pairs of languages, such as "de-fr", of which none are made."""
     drop_duplicates: bool = False
     """Keep only the first of several equal pairs."""
     hold_out: int = 0
@@ -90,7 +126,9 @@ class PrepareConfig:
     """Leave out and count lines that cannot be read, instead of stopping at the first."""
 
     def __post_init__(self) -> None:
-        _at_least(self, 0, "merges", "longest", "ratio", "hold_out", "seed")
+        _at_least(self, 0, "merges", "longest", "ratio", "hold_out", "seed", "pivots")
+        _at_least(self, 1, "temperature")
+        _shares(self, "noise")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Literal
 from weft.config import (
     PRESETS,
     AlignmentConfig,
+    CorpusConfig,
     Direction,
     GuidedConfig,
     ModelConfig,
@@ -84,6 +85,11 @@ class Recipe:
     source: tuple[str, ...] = ()
     """Source side of parallel text in two files, with as many target files beside it."""
     target: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    """Codes of its languages, and whether it is French taken apart, as in the tables of corpora."""
+    contract_french: Literal["no", "source", "target"] = "no"
+    corpora: tuple[CorpusConfig, ...] = ()
+    """Parallel text of any number of language pairs, instead: tables [[corpora]] with languages and files."""
     prepared: str = ""
     """A folder that `weft prepare` has made, instead of text."""
     prepare: PrepareConfig = field(default_factory=PrepareConfig)
@@ -114,6 +120,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.run:
             raise WeftError("run must name a folder")
+        if self.corpora and (self.files or self.source or self.target or self.prepared):
+            raise WeftError("the text is named twice: as [[corpora]], and by files, source and target or prepared")
         if not self.directions or len(set(self.directions)) < len(self.directions):
             raise WeftError('directions must name "forward", "backward" or both, each once')
         if not self.stages or self.stages != STAGES[: len(self.stages)]:
@@ -129,6 +137,12 @@ class Recipe:
                 f"scorer.layers is {self.scorer.layers}, but the translation models have only "
                 f"{self.model.encoder_layers} encoder layers to start from"
             )
+
+    @property
+    def texts(self) -> tuple[CorpusConfig, ...]:
+        """All parallel text."""
+        one = CorpusConfig(self.languages, self.files, self.source, self.target, contract_french=self.contract_french)
+        return self.corpora or (one,)
 
     def teacher(self, number: int) -> Recipe:
         """Return the recipe of one of the systems, counted from 1; all but the first have a folder of their own."""

@@ -103,3 +103,15 @@ def test_links_from_a_file_are_read_line_by_line(corpus: PreparedCorpus, tmp_pat
     tracemalloc.stop()
     kept = links.cells.nbytes + links.offsets.nbytes
     assert peak < 4 * kept + 200_000  # a tuple of two numbers alone has 56 bytes, a cell here 4
+
+
+def test_pairs_that_are_drawn_twice_have_the_links_of_one_copy(corpus: PreparedCorpus) -> None:
+    links = random_links(corpus, 4)
+    draws = np.repeat(np.arange(len(corpus)), 1 + np.arange(len(corpus)) % 3)
+    packed = pack(corpus.source, corpus.target, 64, draws=draws)
+    spread = spread_links(links, packed)
+    row, column = np.nonzero(spread < packed.source.shape[1] * packed.target.shape[1])
+    assert len(row) == np.diff(links.offsets)[draws].sum()  # all copies learn from them
+    target, source = np.divmod(spread[row, column], packed.source.shape[1])
+    again = gather_links(packed, len(corpus), row, source, target)
+    assert (again.offsets == links.offsets).all() and (again.cells == links.cells).all()

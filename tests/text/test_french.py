@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.config import PrepareConfig
+from weft.config import CorpusConfig, PrepareConfig
 from weft.corpus.build import prepare
 from weft.text.french import as_usual_or_not, contracted
-from weft.text.reading import Corpus
 
 
 @pytest.mark.parametrize(
@@ -56,8 +55,8 @@ def test_half_of_the_sentences_stay_as_they_are() -> None:
 def test_training_text_has_both_forms_and_held_out_text_its_own(tmp_path: Path) -> None:
     file = tmp_path / "text.tsv"
     file.write_text("".join(f"energy {n}\tle énergie de le pays {n}\n" for n in range(400)))
-    config = PrepareConfig(merges=60, hold_out=20, contract_french="target")
-    corpus = prepare(Corpus(files=(str(file),)), config, tmp_path / "corpus")
+    config = PrepareConfig(merges=60, hold_out=20)
+    corpus = prepare([CorpusConfig(files=(str(file),), contract_french="target")], config, tmp_path / "corpus")
     spelled = [" ".join(corpus.subwords.decode(corpus.target[pair].tolist())) for pair in range(len(corpus))]
     assert {sentence.rsplit(" ", 1)[0] for sentence in spelled} == {
         "le énergie de le pays",

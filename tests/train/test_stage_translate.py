@@ -11,12 +11,11 @@ import torch
 from safetensors.torch import load_file
 from tiny_runs import MODEL, TRAINING, equal, train_forward
 
-from weft.config import PrepareConfig
+from weft.config import CorpusConfig, PrepareConfig
 from weft.corpus.build import prepare
 from weft.corpus.prepared import PreparedCorpus, open_prepared
 from weft.errors import WeftError
 from weft.model.translation import TranslationModel
-from weft.text.reading import Corpus
 from weft.train.runlog import read_metrics
 from weft.train.stage_translate import begin_from
 
@@ -74,7 +73,7 @@ def test_the_loss_on_held_out_pairs_is_reported(
 def test_other_subwords_share_the_pieces_that_both_know(finished: Path, corpus: PreparedCorpus, tmp_path: Path) -> None:
     text = tmp_path / "other.tsv"
     text.write_text("un mot rare\tthe rare word\n" * 20 + "le vert\tthe green\n" * 20, encoding="utf-8")
-    prepare(Corpus((str(text),)), PrepareConfig(merges=60), tmp_path / "other")
+    prepare([CorpusConfig(files=(str(text),))], PrepareConfig(merges=60), tmp_path / "other")
     subwords = open_prepared(tmp_path / "other").subwords
     torch.manual_seed(1)
     model = TranslationModel(MODEL, len(subwords))

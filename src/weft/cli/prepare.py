@@ -7,11 +7,11 @@ from typing import Annotated
 
 import tyro
 
-from weft.config import PrepareConfig
+from weft.config import CorpusConfig, PrepareConfig
 from weft.config_io import split_settings, with_settings
 from weft.errors import remedy_for_bad_lines
 from weft.progress import say
-from weft.text.reading import Corpus, Form
+from weft.text.reading import Form
 
 
 def prepare(
@@ -38,6 +38,8 @@ def prepare(
     from weft.corpus.build import prepare, report
 
     files, settings = split_settings(what)
-    config = with_settings(PrepareConfig(), settings)
+    of_corpus = [one for one in settings if one.startswith(("languages=", "contract_french="))]
+    text = CorpusConfig(files=tuple(files), source=source, target=target, form=input_format)
+    config = with_settings(PrepareConfig(), [one for one in settings if one not in of_corpus])
     with remedy_for_bad_lines("fix the line, or leave such lines out with skip_bad=true"):
-        say(report(prepare(Corpus(tuple(files), source, target, input_format), config, output, force)))
+        say(report(prepare([with_settings(text, of_corpus)], config, output, force)))

@@ -15,15 +15,27 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import compress, islice, repeat
 from pathlib import Path
 
 import numpy as np
 
-from weft.config import PrepareConfig
-from weft.corpus.prepared import SIDES, FileRecord, Manifest, PreparedCorpus, open_prepared, read_manifest
+from weft.config import CorpusConfig, PrepareConfig
+from weft.corpus.noise import respelled
+from weft.corpus.pivots import PIVOT, choose_pivots
+from weft.corpus.prepared import (
+    SIDES,
+    CorpusRecord,
+    FileRecord,
+    Manifest,
+    PreparedCorpus,
+    draw_counts,
+    draw_rates,
+    open_prepared,
+    read_manifest,
+)
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
 from weft.storage import atomic_folder, checksum_of, write_array
@@ -35,46 +47,54 @@ from weft.workers import available_cores, map_in_order
 
 _SPOOL = "pairs.spool"
 _BAD_LINES_SHOWN = 5
+_BLOCK_PAIRS = 10_000  # that are encoded together
+_MOST_WORDS = 100_000_000  # to learn subwords from
+_REPEATED_AT_ONCE = 1_000
+_LEAST_PIVOT_WORDS = 5  # of an English sentence: shorter ones mean several things
 
 
-def prepare(corpus: Corpus, config: PrepareConfig, folder: Path, force: bool = False) -> PreparedCorpus:
-    """Make the prepared folder ``folder`` from ``corpus``. An error leaves the folder as it was."""
+def prepare(
+    corpora: Sequence[CorpusConfig], config: PrepareConfig, folder: Path, force: bool = False
+) -> PreparedCorpus:
+    """Make the prepared folder ``folder`` from ``corpora``. An error leaves the folder as it was."""
+    opened = [Corpus(one.files, one.source, one.target, one.form) for one in corpora]
     if folder.exists():
         if not force:
             raise WeftError(f"{folder}: already exists; choose another folder, or force its replacement")
         read_manifest(folder)  # force is for prepared corpora, not for whatever else people keep in folders
     with atomic_folder(folder) as staging, Progress() as progress:
-        _fill(staging, corpus, config, progress)
+        _fill(staging, list(zip(corpora, opened, strict=True)), config, progress)
     return open_prepared(folder)
 
 
-def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progress) -> None:
+def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: PrepareConfig, progress: Progress) -> None:
     processes = available_cores()
     spool = staging / _SPOOL
-    counts, bad_lines, fingerprints = _read(corpus, config, spool, processes, progress)
-    keep, held_out = _decide(fingerprints, config, counts)
-    if not keep.any():
-        left_out = _left_out(counts) or "no lines"
-        raise WeftError(f"no sentence pair is left to train on ({counts['read']:,} read; {left_out})")
+    read = _read(corpora, config, spool, processes, progress)
+    keep, held_out = _decide(read, config)
+    with (staging / "held-out.tsv").open("wb") as file:
+        file.writelines(compress(_spooled(spool), held_out))
+    records = _records(read)
+    if config.pivots:
+        made = _add_pivots(read, keep, config, spool)
+        keep = np.concatenate([keep, np.ones(made, bool)])
+        records.append(CorpusRecord(CorpusConfig(), made, {"kept": made}))
 
-    subwords = _learn(spool, keep, config, progress)
+    text = _TrainingText(spool, keep, records)
+    subwords = _learn(text, config, processes, progress)
     subwords.save(staging / "tokenizer.json")
     id_type = "<u2" if len(subwords) <= 2**16 else "<u4"
-    with (staging / "held-out.tsv").open("wb") as file:
-        file.writelines(line for line, held in zip(_spooled(spool), held_out, strict=True) if held)
-    _encode(staging, spool, keep, config, id_type, processes, progress)
+    _encode(staging, text, config, id_type, processes, progress)
     spool.unlink()
 
-    counts["kept"] = int(keep.sum())
     files = {path.name: FileRecord(path.stat().st_size, checksum_of(path)) for path in sorted(staging.iterdir())}
     Manifest(
-        counts=dict(counts),
-        bad_lines=bad_lines,
+        corpora=records,
+        bad_lines=read.bad_lines,
         pieces={side: files[f"{side}.ids"].bytes // np.dtype(id_type).itemsize for side in SIDES},
         vocabulary=len(subwords),
         merges=subwords.merges,
         id_type=id_type,
-        inputs={name: list(getattr(corpus, name)) for name in ("files", "source", "target")},
         options=config,
         files=files,
     ).write(staging)
@@ -87,35 +107,59 @@ def _fill(staging: Path, corpus: Corpus, config: PrepareConfig, progress: Progre
 class _Cleaned:
     """A block after the reading pass."""
 
+    corpus: int
     lines: list[bytes]  # 'source TAB target', words between single spaces, as the user wrote them
     fingerprints: np.ndarray  # (lines, 2) of the normalised source and target
+    words: np.ndarray  # (lines, 2): how many
     counts: Counter[str]
     bad_lines: list[str]
     bytes_read: int
 
 
+@dataclass
+class _Read:
+    """What the reading pass found in all corpora; their lines are in the spool, one corpus after the other."""
+
+    texts: list[CorpusConfig]
+    counts: list[Counter[str]]  # of each corpus
+    bad_lines: list[str]
+    fingerprints: np.ndarray  # (lines, 2)
+    words: np.ndarray  # (lines, 2)
+    corpus: np.ndarray  # (lines,) number of the corpus
+    ends: np.ndarray  # (lines,) bytes of the spool up to the end of a line
+
+
 def _read(
-    corpus: Corpus, config: PrepareConfig, spool: Path, processes: int, progress: Progress
-) -> tuple[Counter[str], list[str], np.ndarray]:
-    counts: Counter[str] = Counter(read=0)
+    corpora: list[tuple[CorpusConfig, Corpus]], config: PrepareConfig, spool: Path, processes: int, progress: Progress
+) -> _Read:
+    counts: list[Counter[str]] = [Counter(read=0) for _ in corpora]
     bad_lines: list[str] = []
-    fingerprints: list[np.ndarray] = [np.empty((0, 2), np.uint64)]
-    progress.phase("reading", corpus.size(), "B")
+    fingerprints, words = [np.empty((0, 2), np.uint64)], [np.empty((0, 2), np.uint16)]
+    numbers, sizes = [np.empty(0, np.uint16)], [np.empty(0, np.int64)]
+    blocks = ((number, block) for number, (_, corpus) in enumerate(corpora) for block in corpus.blocks())
+    progress.phase("reading", sum(corpus.size() for _, corpus in corpora), "B")
     with spool.open("wb") as file:
-        for cleaned in map_in_order(functools.partial(_clean, config), corpus.blocks(), processes):
+        for cleaned in map_in_order(functools.partial(_clean, config), blocks, processes):
             file.writelines(cleaned.lines)
             fingerprints.append(cleaned.fingerprints)
-            counts.update(cleaned.counts)
+            words.append(cleaned.words)
+            numbers.append(np.full(len(cleaned.lines), cleaned.corpus, np.uint16))
+            sizes.append(np.fromiter(map(len, cleaned.lines), np.int64, len(cleaned.lines)))
+            counts[cleaned.corpus].update(cleaned.counts)
             bad_lines.extend(cleaned.bad_lines[: _BAD_LINES_SHOWN - len(bad_lines)])
             progress.advance(cleaned.bytes_read)
-    return counts, bad_lines, np.concatenate(fingerprints)
+    texts = [text for text, _ in corpora]
+    arrays = [np.concatenate(one) for one in (fingerprints, words, numbers, sizes)]
+    return _Read(texts, counts, bad_lines, arrays[0], arrays[1], arrays[2], np.cumsum(arrays[3]))
 
 
-def _clean(config: PrepareConfig, block: Block) -> _Cleaned:
+def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
+    corpus, block = numbered
     text = config.text
     normalise = functools.cache(normaliser(text))  # words repeat
     lines: list[bytes] = []
     fingerprints: list[tuple[int, int]] = []
+    words: list[tuple[int, int]] = []
     counts: Counter[str] = Counter()
     bad: list[BadLine] = []
     for source_text, target_text in block.pairs(bad.append if config.skip_bad else None):
@@ -131,11 +175,13 @@ def _clean(config: PrepareConfig, block: Block) -> _Cleaned:
         else:
             lines.append(f"{' '.join(source)}\t{' '.join(target)}\n".encode())
             fingerprints.append((_fingerprint(map(normalise, source)), _fingerprint(map(normalise, target))))
+            words.append((len(source), len(target)))
     counts["read"] = len(block.source)
     counts["bad"] = len(bad)
     hashes = np.array(fingerprints, np.uint64).reshape(-1, 2)
+    numbers = np.array(words, np.int64).reshape(-1, 2)
     shown = [f"{line.file}:{line.line}: {line.problem}" for line in bad[:_BAD_LINES_SHOWN]]
-    return _Cleaned(lines, hashes, +counts, shown, block.bytes_read)
+    return _Cleaned(corpus, lines, hashes, numbers, +counts, shown, block.bytes_read)
 
 
 def _fingerprint(words: Iterator[str]) -> int:
@@ -147,13 +193,13 @@ def _spooled(spool: Path) -> Iterator[bytes]:
         yield from file
 
 
-# -- decide: duplicates and held-out pairs -----------------------------------------------------------------------------
+# -- decide: duplicates, held-out pairs, pairs by way of English -------------------------------------------------------
 
 
-def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str]) -> tuple[np.ndarray, np.ndarray]:
+def _decide(read: _Read, config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
     """Return masks over the spooled pairs: those to train on, and those held out."""
-    pairs = len(fingerprints)
-    source, target = fingerprints[:, 0], fingerprints[:, 1]
+    pairs = len(read.fingerprints)
+    source, target = read.fingerprints[:, 0], read.fingerprints[:, 1]
     # A number for each pair, the same for equal pairs and in no order: the smallest ones are a random choice.
     mixed = source * np.uint64(0x9E3779B97F4A7C15) + target * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(config.seed)
     mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
@@ -164,58 +210,153 @@ def _decide(fingerprints: np.ndarray, config: PrepareConfig, counts: Counter[str
             raise WeftError(f"cannot hold {config.hold_out:,} pairs out of {len(numbers):,} different ones")
         held_out[first[: config.hold_out]] = True
         keep = ~np.isin(source, source[held_out]) & ~np.isin(target, target[held_out])
-        counts["held out"] = int(held_out.sum())
-        counts["like held out"] = pairs - int(keep.sum()) - counts["held out"]
+        _count(read, "held out", held_out)
+        _count(read, "like held out", ~keep & ~held_out)
     if config.drop_duplicates:
         unique = np.zeros(pairs, bool)
         unique[first] = True
-        counts["duplicates"] = int((keep & ~unique).sum())
+        _count(read, "duplicates", keep & ~unique)
         keep &= unique
+    _count(read, "kept", keep)
     return keep, held_out
+
+
+def _count(read: _Read, reason: str, pairs: np.ndarray) -> None:
+    """Count marked pairs of each corpus."""
+    found = np.bincount(read.corpus[pairs], minlength=len(read.counts)).tolist()
+    for counts, number in zip(read.counts, found, strict=True):
+        counts[reason] = number
+
+
+def _records(read: _Read) -> list[CorpusRecord]:
+    """Return what the manifest says about each corpus. Raises WeftError if nothing is left of one."""
+    for text, counts in zip(read.texts, read.counts, strict=True):
+        if not counts["kept"]:
+            of = f" of {text.name}" if len(read.texts) > 1 else ""
+            left_out = _left_out(counts) or "no lines"
+            raise WeftError(f"no sentence pair{of} is left to train on ({counts['read']:,} read; {left_out})")
+    return [
+        CorpusRecord(text, counts["kept"], dict(counts)) for text, counts in zip(read.texts, read.counts, strict=True)
+    ]
+
+
+def _add_pivots(read: _Read, keep: np.ndarray, config: PrepareConfig, spool: Path) -> int:
+    """Add pairs of two languages by way of English to the spool. Returns how many."""
+    names = sorted({language for text in read.texts for language in text.languages} - {PIVOT})
+    found: list[np.ndarray] = []  # of each corpus, (4, pairs): number, English fingerprint, language, its side
+    for number, text in enumerate(read.texts):
+        if PIVOT in text.languages:
+            side = 1 - text.languages.index(PIVOT)
+            own = np.flatnonzero(keep & (read.corpus == number) & (read.words[:, 1 - side] >= _LEAST_PIVOT_WORDS))
+            language = np.full_like(own, names.index(text.languages[side]))
+            english = read.fingerprints[own, 1 - side].view(np.int64)
+            found.append(np.stack([own, english, language, np.full_like(own, side)]))
+    numbers, english, language, sides = np.concatenate([np.empty((4, 0), np.int64), *found], axis=1)
+    chosen = choose_pivots(english.view(np.uint64), language, names, config.pivots, config.zero_shot)
+    if not len(chosen):
+        raise WeftError(f"pivots: there are no two corpora with the same sentences of language {PIVOT}")
+    begins = np.concatenate([[0], read.ends])
+    with spool.open("rb") as file, spool.open("ab") as out:
+
+        def sentence(place: int) -> bytes:
+            file.seek(begins[numbers[place]])
+            return file.readline().rstrip(b"\n").split(b"\t")[sides[place]]
+
+        for first, second in chosen.tolist():
+            out.write(sentence(first) + b"\t" + sentence(second) + b"\n")
+    return len(chosen)
 
 
 # -- learn and encode --------------------------------------------------------------------------------------------------
 
 
-def _sides(line: bytes, config: PrepareConfig) -> list[str]:
-    """Return both sentences of a spooled line, spelled as training sees them."""
-    sides = line.decode().rstrip("\n").split("\t")
-    if config.contract_french != "no":
-        side = SIDES.index(config.contract_french)
-        sides[side] = as_usual_or_not(sides[side])
-    return sides
+@dataclass(frozen=True)
+class _TrainingText:
+    """The spooled pairs that are kept."""
+
+    spool: Path
+    keep: np.ndarray  # (spooled pairs,)
+    corpora: list[CorpusRecord]
+
+    def __len__(self) -> int:
+        return sum(corpus.pairs for corpus in self.corpora)
+
+    def blocks(self) -> Iterator[_TrainingBlock]:
+        """Yield them in order, in blocks of one corpus each."""
+        kept = compress(_spooled(self.spool), self.keep)
+        first = 0
+        for corpus in self.corpora:
+            own = islice(kept, corpus.pairs)
+            while lines := list(islice(own, _BLOCK_PAIRS)):
+                yield _TrainingBlock(corpus.text, first, lines)
+                first += len(lines)
 
 
-def _learn(spool: Path, keep: np.ndarray, config: PrepareConfig, progress: Progress) -> Subwords:
+@dataclass(frozen=True)
+class _TrainingBlock:
+    text: CorpusConfig
+    first: int  # number of the first pair
+    lines: list[bytes]
+
+    def pairs(self, config: PrepareConfig) -> Iterator[list[str]]:
+        """Yield both sentences of each pair, spelled and in the order in which training sees them."""
+        for line in self.lines:
+            sides = line.decode().rstrip("\n").split("\t")
+            if self.text.contract_french != "no":
+                side = SIDES.index(self.text.contract_french)
+                sides[side] = as_usual_or_not(sides[side])
+            if config.noise:
+                languages = self.text.languages or ("", "")
+                sides = [respelled(side, one, config.noise) for side, one in zip(sides, languages, strict=True)]
+            if config.both_orders and hashlib.blake2b(line, digest_size=1).digest()[0] % 2:
+                sides.reverse()
+            yield sides
+
+
+def _learn(text: _TrainingText, config: PrepareConfig, processes: int, progress: Progress) -> Subwords:
+    """Learn merges from the text as an epoch draws it."""
+    times = draw_counts(text.corpora, config.temperature, config.seed)
+    blocks = ((block, times[block.first : block.first + len(block.lines)]) for block in text.blocks())
+    words: Counter[str] = Counter()
+    progress.phase("counting words", len(text), "pairs")
+    for pairs, found in map_in_order(functools.partial(_count_words, config), blocks, processes):
+        words.update(found)
+        progress.advance(pairs)
+    progress.phase("learning subwords", 0, "")
+    return Subwords.learn(_repeated(words), config.merges, config.text)
+
+
+def _count_words(config: PrepareConfig, drawn: tuple[_TrainingBlock, np.ndarray]) -> tuple[int, Counter[str]]:
+    """Return the number of pairs of a block and how often an epoch has their words, normalised."""
+    block, times = drawn
     normalise = functools.cache(normaliser(config.text))
+    words: Counter[str] = Counter()
+    for sides, copies in zip(block.pairs(config), times.tolist(), strict=True):
+        for side in sides:
+            for word in side.split(" "):
+                words[normalise(word)] += copies
+    return len(times), words
 
-    def sentences() -> Iterator[str]:
-        for line, kept in zip(_spooled(spool), keep, strict=True):
-            if kept:
-                for side in _sides(line, config):
-                    yield " ".join(map(normalise, side.split(" ")))
-            progress.advance(1)
 
-    progress.phase("learning subwords", len(keep), "pairs")
-    return Subwords.learn(sentences(), config.merges, config.text)
+def _repeated(words: Counter[str]) -> Iterator[str]:
+    """Yield text that has each word as often as it was counted; of many words, all in proportion."""
+    share = min(1.0, _MOST_WORDS / words.total())
+    for word, count in words.items():
+        left = round(count * share)
+        while left > 0:
+            yield " ".join(repeat(word, min(left, _REPEATED_AT_ONCE)))
+            left -= _REPEATED_AT_ONCE
 
 
 def _encode(
-    staging: Path,
-    spool: Path,
-    keep: np.ndarray,
-    config: PrepareConfig,
-    id_type: str,
-    processes: int,
-    progress: Progress,
+    staging: Path, text: _TrainingText, config: PrepareConfig, id_type: str, processes: int, progress: Progress
 ) -> None:
     _subwords.cache_clear()  # the file is a new one, even if its name is not
     encode = functools.partial(_encode_block, staging / "tokenizer.json", config, id_type)
-    kept = (line for line, wanted in zip(_spooled(spool), keep, strict=True) if wanted)
-    progress.phase("encoding", int(keep.sum()), "pairs")
+    progress.phase("encoding", len(text), "pairs")
     lengths: list[list[np.ndarray]] = [[np.zeros(1, np.int64)] for _ in SIDES]
     with (staging / "source.ids").open("wb") as source, (staging / "target.ids").open("wb") as target:
-        for encoded in map_in_order(encode, iter(lambda: list(islice(kept, 10_000)), []), processes):
+        for encoded in map_in_order(encode, text.blocks(), processes):
             for file, collected, (ids, pieces) in zip((source, target), lengths, encoded, strict=True):
                 file.write(ids)
                 collected.append(pieces)
@@ -231,14 +372,14 @@ def _subwords(path: Path, config: PrepareConfig) -> Callable[[str], tuple[int, .
 
 
 def _encode_block(
-    tokenizer: Path, config: PrepareConfig, id_type: str, lines: list[bytes]
+    tokenizer: Path, config: PrepareConfig, id_type: str, block: _TrainingBlock
 ) -> list[tuple[bytes, np.ndarray]]:
     """Return, for each side, the ids and the number of pieces of each sentence."""
     pieces_of_word = _subwords(tokenizer, config)
     ids: tuple[list[int], list[int]] = ([], [])
     lengths: tuple[list[int], list[int]] = ([], [])
-    for line in lines:
-        for side, sentence in enumerate(_sides(line, config)):
+    for pair in block.pairs(config):
+        for side, sentence in enumerate(pair):
             before = len(ids[side])
             for word in sentence.split(" "):
                 ids[side].extend(pieces_of_word(word))
@@ -265,6 +406,10 @@ def report(corpus: PreparedCorpus) -> str:
     ]
     if left_out := _left_out(counts):
         lines.append(f"left out: {left_out}")
+    if len(manifest.corpora) > 1:
+        rates = draw_rates(manifest.corpora, manifest.options.temperature)
+        for record, rate in zip(manifest.corpora, rates, strict=True):
+            lines.append(f"{record.text.name}: {record.pairs:,} pairs, each drawn {rate:.2f} times an epoch")
     lines += [f"bad line {line}" for line in bad_lines]
     if counts.get("bad", 0) > len(bad_lines):
         lines.append(f"… and {counts['bad'] - len(bad_lines):,} more bad lines")

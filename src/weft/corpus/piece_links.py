@@ -40,10 +40,17 @@ class PieceLinks:
 
 
 def gather_links(packed: PackedRows, pairs: int, row: np.ndarray, source: np.ndarray, target: np.ndarray) -> PieceLinks:
-    """Return the links of the ``pairs`` pairs of a corpus, given its links in rows, (links,) each."""
+    """Return the links of the ``pairs`` pairs of a corpus, given its links in rows, (links,) each.
+
+    Of pairs that are in the rows several times, the links of the first copy count.
+    """
     length = packed.target.shape[1]
     begins = packed.row_of_pair * length + packed.starts[:, 1]  # rising: pairs are in the order of rows and places
     place = np.searchsorted(begins, row * length + target, side="right") - 1
+    first_copy = np.zeros(len(packed.pairs), bool)
+    first_copy[np.unique(packed.pairs, return_index=True)[1]] = True
+    counting = first_copy[place]
+    source, target, place = source[counting], target[counting], place[counting]
     pair = packed.pairs[place]
     order = np.lexsort((source, target, pair))
     cells = np.stack([source, target], axis=1) - packed.starts[place]

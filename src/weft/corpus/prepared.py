@@ -14,12 +14,15 @@ import dataclasses
 import hashlib
 import json
 import typing
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from weft.config import PrepareConfig
+from weft.config import CorpusConfig, PrepareConfig
 from weft.config_io import from_dict, to_dict
 from weft.errors import WeftError
 from weft.storage import read_description, write_json
@@ -27,7 +30,7 @@ from weft.text.subwords import Subwords
 
 SIDES = ("source", "target")
 
-_FORMAT = "weft prepared corpus 1"
+_FORMAT = "weft prepared corpus 2"
 _MANIFEST = "manifest.json"
 _REMEDY = "; make it with weft prepare"
 
@@ -41,11 +44,40 @@ class FileRecord:
 
 
 @dataclass(frozen=True)
+class CorpusRecord:
+    """One of the corpora in a prepared folder; its pairs follow those of the one before."""
+
+    text: CorpusConfig
+    """Where it comes from; without files: pairs made of those of other corpora."""
+    pairs: int
+    counts: dict[str, int]
+    """Pairs: ``read``, ``kept``, and for each reason those that were left out."""
+
+
+def draw_counts(corpora: Sequence[CorpusRecord], temperature: float, seed: int) -> np.ndarray:
+    """Return how often an epoch draws each pair of some corpora. (pairs,)
+
+    The rate of a corpus is its copies: 2.4 draws all of its pairs twice and a random choice of them a third time.
+    """
+    return np.concatenate(
+        [
+            int(rate) + (np.random.default_rng([seed, number]).random(corpus.pairs) < rate % 1)
+            for number, (corpus, rate) in enumerate(zip(corpora, draw_rates(corpora, temperature), strict=True))
+        ]
+    )
+
+
+def draw_rates(corpora: Sequence[CorpusRecord], temperature: float) -> list[float]:
+    """Return how often an epoch draws the pairs of each corpus; the lowest rate is 1."""
+    most = max(corpus.pairs for corpus in corpora)
+    return [(most / corpus.pairs) ** (1 - 1 / temperature) for corpus in corpora]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a prepared folder holds and how it was made."""
 
-    counts: dict[str, int]
-    """Pairs: ``read``, ``kept``, and for each reason those that were left out."""
+    corpora: list[CorpusRecord]
     bad_lines: list[str]
     """The first lines that could not be read, with their problems."""
     pieces: dict[str, int]
@@ -53,8 +85,6 @@ class Manifest:
     vocabulary: int
     merges: int
     id_type: str
-    inputs: dict[str, list[str]]
-    """Names of the files that were read: ``files``, ``source``, ``target``."""
     options: PrepareConfig
     files: dict[str, FileRecord]
 
@@ -63,10 +93,25 @@ class Manifest:
         write_json(folder / _MANIFEST, {"format": _FORMAT, **to_dict(self)})
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The counts of all corpora together."""
+        total: Counter[str] = Counter()
+        for corpus in self.corpora:
+            total.update(corpus.counts)
+        return dict(total)
+
+    @property
+    def inputs(self) -> tuple[CorpusConfig, ...]:
+        """Where the text comes from."""
+        return tuple(corpus.text for corpus in self.corpora if corpus.text.files or corpus.text.source)
+
+    @property
     def checksum(self) -> str:
-        """The checksum of all files."""
-        files = {name: dataclasses.asdict(record) for name, record in self.files.items()}
-        return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()
+        """The checksum of all that training sees: the files, and how often it draws the pairs of each corpus."""
+        seen: dict[str, Any] = {name: dataclasses.asdict(record) for name, record in self.files.items()}
+        if len(self.corpora) > 1 and self.options.temperature != 1:
+            seen["drawn"] = [self.options.temperature, *(corpus.pairs for corpus in self.corpora)]
+        return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -101,6 +146,10 @@ class PreparedCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
+    def draws(self, seed: int) -> np.ndarray:
+        """Return the numbers of the pairs of an epoch, in order; those of small corpora may occur several times."""
+        return np.repeat(np.arange(len(self)), draw_counts(self.manifest.corpora, self.config.temperature, seed))
+
     @property
     def config(self) -> PrepareConfig:
         return self.manifest.options
@@ -112,7 +161,7 @@ class PreparedCorpus:
 
     @property
     def checksum(self) -> str:
-        """The checksum of all files; checkpoints record it."""
+        """The checksum of all that training sees; checkpoints record it."""
         return self.manifest.checksum
 
 
@@ -129,8 +178,12 @@ def read_manifest(folder: Path) -> Manifest:
     members["options"] = from_dict(PrepareConfig, described["options"], f"{path}: options")
     try:
         members["files"] = {name: FileRecord(**record) for name, record in described["files"].items()}
-    except TypeError:
-        raise WeftError(f"{path}: damaged, 'files' has other members{_REMEDY}") from None
+        members["corpora"] = [
+            CorpusRecord(**record | {"text": from_dict(CorpusConfig, record["text"], f"{path}: corpora")})
+            for record in described["corpora"]
+        ]
+    except (TypeError, KeyError):
+        raise WeftError(f"{path}: damaged, 'files' or 'corpora' has other members{_REMEDY}") from None
     return Manifest(**members)
 
 

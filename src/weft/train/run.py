@@ -21,7 +21,6 @@ from weft.model.torch_folder import load_translation
 from weft.progress import say
 from weft.recipe import Recipe
 from weft.storage import write_text
-from weft.text.reading import Corpus
 from weft.train.distributed import Process, end_at_once, join_processes
 from weft.train.export import save_aligner
 from weft.train.report import (
@@ -79,22 +78,20 @@ def _prepared(recipe: Recipe, process: Process) -> PreparedCorpus:
         if folder.exists():
             _check_same(recipe, folder)
         else:
-            corpus = Corpus(recipe.files, recipe.source, recipe.target)
             with remedy_for_bad_lines("fix the line, or leave such lines out with prepare.skip_bad=true"):
-                say(report(prepare(corpus, recipe.prepare, folder)))
+                say(report(prepare(recipe.texts, recipe.prepare, folder)))
     process.wait()
     return open_prepared(folder)
 
 
 def _check_same(recipe: Recipe, folder: Path) -> None:
     manifest = read_manifest(folder)
-    inputs = {"files": list(recipe.files), "source": list(recipe.source), "target": list(recipe.target)}
-    if manifest.inputs != inputs or manifest.options != recipe.prepare:
+    if manifest.inputs != recipe.texts or manifest.options != recipe.prepare:
         raise WeftError(
             f"{folder}: holds a corpus made from other files or with other options; "
             "choose another run folder or remove this one"
         )
-    for name in (*recipe.files, *recipe.source, *recipe.target):
+    for name in (name for text in recipe.texts for name in (*text.files, *text.source, *text.target)):
         if Path(name).exists() and Path(name).stat().st_mtime > folder.stat().st_mtime:
             say(f"{folder}: {name} is newer than this corpus; remove the folder to prepare the text again")
 

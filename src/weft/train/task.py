@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +30,13 @@ class Text:
 
     @classmethod
     def of(cls, corpus: PreparedCorpus, training: TrainingConfig, pairs: int = 0) -> Text:
-        """Take so many pairs of a corpus, chosen at random (0: all), in rows as a training wants them."""
-        return cls(partial(pack, corpus.source, corpus.target, training.row_length, training.seed, pairs))
+        """Take so many of an epoch's pairs, chosen at random (0: all), in rows as a training wants them."""
+
+        def make() -> PackedRows:
+            draws = corpus.draws(training.seed)
+            return pack(corpus.source, corpus.target, training.row_length, training.seed, pairs, draws)
+
+        return cls(make)
 
     @cached_property
     def rows(self) -> PackedRows:
