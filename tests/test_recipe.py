@@ -98,6 +98,7 @@ def test_a_single_corpus_needs_no_table(tmp_path: Path) -> None:
         ('run = "r"', ["training.label_smoothing=7"], "training: label_smoothing must be at least 0 and below 1"),
         ('run = "r"', ["scorer.training.row_length=4096"], "row_length must be at most 1,024, but is 4,096"),
         ('run = "r"', ["preset=tiny"], "scorer.layers is 3, but the translation models have only 2 encoder layers"),
+        ('run = "r"', ["scorer.width=512"], "scorer.width is 512, but the translation models are only 256 wide"),
         ('run = "r"', ["scorer.fast.heads=3"], "scorer: fast: width must be a multiple of twice the heads"),
         ('run = "r"', ["scorer.refine.lexicon=0"], "scorer: refine: lexicon must be at least 1"),
         ('run = "r"', ["alignment.most_null=2"], "most_null must be between 0 and 1"),

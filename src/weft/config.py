@@ -334,7 +334,11 @@ class ScorerConfig:
     """The small model that learns from the guided layers."""
 
     layers: int = 3
-    """Encoder layers for each side, taken from the translation models."""
+    """Encoder layers for each side, begun from those of the translation models if they have the same shape."""
+    width: int = 0
+    """Width of the encoders (0: that of the translation models). Narrower ones begin from embeddings reduced to it."""
+    feed_forward: int = 0
+    """Size of the hidden layer of their feed-forward networks (0: that of the translation models)."""
     shared: bool = False
     """One encoder reads both sides: half the size, and the same links in both directions."""
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
@@ -351,7 +355,13 @@ class ScorerConfig:
 
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
-        _at_least(self, 0, "lexicon", "pairs")
+        _at_least(self, 0, "width", "feed_forward", "lexicon", "pairs")
+
+    def shape(self, model: ModelConfig) -> EncoderConfig:
+        """Return the shape of the encoders, given that of the translation models."""
+        return EncoderConfig(
+            self.layers, self.width or model.width, self.feed_forward or model.feed_forward, model.heads
+        )
 
 
 @dataclass(frozen=True)

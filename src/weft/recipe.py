@@ -137,6 +137,10 @@ class Recipe:
                 f"scorer.layers is {self.scorer.layers}, but the translation models have only "
                 f"{self.model.encoder_layers} encoder layers to start from"
             )
+        if "distil" in self.stages and self.scorer.shape(self.model).width > self.model.width:
+            raise WeftError(
+                f"scorer.width is {self.scorer.width}, but the translation models are only {self.model.width} wide"
+            )
 
     @property
     def texts(self) -> tuple[CorpusConfig, ...]:

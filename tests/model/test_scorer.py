@@ -8,9 +8,10 @@ import torch
 from torch import nn
 
 from weft.align.model_folder import AlignerFolder, array_layouts, read_aligner, shipped_models
-from weft.config import AlignerConfig, EncoderConfig
+from weft.config import AlignerConfig, EncoderConfig, ModelConfig
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer, stored_scorers
+from weft.model.translation import TranslationModel
 
 SHAPE = EncoderConfig(layers=2, width=32, feed_forward=64, heads=4)
 FAST = EncoderConfig(layers=1, width=16, feed_forward=16, heads=2)
@@ -51,6 +52,20 @@ def test_a_fast_scorer_reads_the_embeddings_of_another_without_owning_them(score
     fast(pair()).sum().backward()
     narrow = fast.encoders[0].embedding.narrow
     assert narrow is not None and narrow.weight.grad is not None
+
+
+def test_a_narrow_scorer_begins_from_the_embeddings_of_a_wider_model() -> None:
+    torch.manual_seed(1)
+    model = TranslationModel(ModelConfig(width=64, feed_forward=64, heads=4, encoder_layers=2, decoder_layers=1), WORDS)
+    with torch.no_grad():
+        model.table.copy_(
+            torch.randn(len(model.table), 20) @ torch.randn(20, 64)
+        )  # so few dimensions that none is lost
+    encoder = Scorer(SHAPE, len(model.table)).encoders[0]
+    encoder.start_from(model)
+    ids = torch.arange(WORDS)[None]
+    own, other = encoder.embedding.lexicon(ids)[0], model.embedding.lexicon(ids)[0]
+    assert torch.allclose(own @ own.T, other @ other.T, rtol=1e-3, atol=1e-1)
 
 
 def test_a_shared_encoder_scores_both_directions_alike(scorers: tuple[Scorer, Scorer]) -> None:

@@ -199,6 +199,10 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, 
     assert read_metrics(tmp_path / "plain" / "metrics.jsonl")[0]["doubt"] != metrics[0]["doubt"]  # taught otherwise
     other = dataclasses.replace(config, fast=EncoderConfig(1, 8, 8, 2), refine=RefineConfig(lexicon=5))
     assert equal(train("distil", other, Text(never)).state_dict(), scorer.state_dict())  # they are not of the scorer
+    narrow = train("narrow", dataclasses.replace(config, width=MODEL.width // 2, feed_forward=16))
+    assert narrow.tables[0].embedding_dim == scorer.tables[0].embedding_dim // 2
+    metrics = read_metrics(tmp_path / "narrow" / "metrics.jsonl")
+    assert metrics[-1]["loss"] < metrics[0]["loss"]
 
 
 @pytest.fixture

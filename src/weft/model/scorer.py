@@ -32,6 +32,7 @@ class SideEncoder(nn.Module):
 
     def __init__(self, shape: EncoderConfig, words: int | nn.Embedding, dropout: float) -> None:
         super().__init__()
+        self.shape = shape
         config = ModelConfig(shape.width, shape.feed_forward, shape.heads, 1, 1, dropout)
         self.embedding = Embedding(words, LONGEST_SENTENCE, config)
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(shape.layers))
@@ -39,11 +40,20 @@ class SideEncoder(nn.Module):
         self.norm_states = nn.LayerNorm(shape.width)
         self.project = nn.Linear(shape.width, shape.width, bias=False)
 
+    @torch.no_grad()
     def start_from(self, model: TranslationModel) -> None:
-        """Take over embeddings and the first layers of a model that reads this side."""
-        self.embedding.load_state_dict(model.embedding.state_dict())
-        for own, other in zip(self.layers, model.encoder, strict=False):  # the first of the model's
-            own.load_state_dict(other.state_dict())
+        """Take over embeddings and the first layers of a model that reads this side.
+
+        Of a model of another shape only the embeddings, reduced to their principal components if it is wider.
+        """
+        own = self.embedding.table.weight
+        if own.shape == model.table.shape:
+            own.copy_(model.table)
+        else:
+            own.copy_(_reduced(model.table.float(), own.shape[1]))
+        if self.shape.width == model.config.width and self.shape.feed_forward == model.config.feed_forward:
+            for layer, other in zip(self.layers, model.encoder, strict=False):  # the first of the model's
+                layer.load_state_dict(other.state_dict())
 
     def forward(self, rows: Rows) -> Tensor:
         """Compute states to compare with those of the other side. (batch, length, width)"""
@@ -53,6 +63,12 @@ class SideEncoder(nn.Module):
             states = layer(states, visible)
         words = self.embedding.lexicon(rows.ids)
         return self.project(self.norm_words(words) + self.norm_states(states))
+
+
+def _reduced(table: Tensor, width: int) -> Tensor:
+    """Return embeddings in their first principal components, as long as before when scaled. (words, width)"""
+    _, directions = torch.linalg.eigh(table.mT @ table)  # in the order of rising importance
+    return table @ directions[:, -width:] * (table.shape[1] / width) ** 0.5
 
 
 class Scorer(nn.Module):

@@ -27,7 +27,7 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
     decoder = model.decoder_layers * (8 * width**2 + 2 * width * model.feed_forward)
     output = (recipe.prepare.merges + _BYTES_AND_END) * width
     frozen = 2 * 2 * (encoder + decoder)  # operations for a token, in both directions
-    student = _operations(EncoderConfig(scorer.layers, width, model.feed_forward, model.heads))
+    student = _operations(scorer.shape(model))
     guiding = recipe.guided.rounds * min(recipe.guided.pairs or pairs, pairs) * pieces / max(1, pairs)
     reading, reading_own = (min(one, pairs) * pieces / max(1, pairs) for one in (scorer.lexicon, scorer.refine.lexicon))
     teachers = recipe.teachers

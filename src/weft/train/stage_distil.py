@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.config import EncoderConfig, RefineConfig, ScorerConfig, TrainingConfig
+from weft.config import RefineConfig, ScorerConfig, TrainingConfig
 from weft.config_io import to_dict
 from weft.model.rows import Attend, is_word
 from weft.model.scorer import Scorer
@@ -93,8 +93,7 @@ def train_scorer(
     """
     torch.manual_seed(config.training.seed)
     model = teachers[0].models["forward"].translation
-    shape = EncoderConfig(config.layers, model.config.width, model.config.feed_forward, model.config.heads)
-    scorer = Scorer(shape, len(model.table), model.config.dropout, config.shared)
+    scorer = Scorer(config.shape(model.config), len(model.table), model.config.dropout, config.shared)
     source, target = scorer.encoders
     target.start_from(teachers[0].models["backward"].translation)
     source.start_from(model)  # the last, so that a shared encoder begins as that of the forward model
