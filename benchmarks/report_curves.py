@@ -49,7 +49,7 @@ def scores_of_checkpoints(run: Path, gold: Gold, device: torch.device) -> list[d
             own = {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
             system.models[direction].alignment.load_state_dict(own)
         for method in methods:
-            for line in score_system(system, gold, method, system.attend(method), MERGES[method]):
+            for line in score_system(system, [gold], method, system.attend(method), MERGES[method]):
                 scores.append({"place": float(path.stem.rpartition("-")[2]), **line.figures()})
     return scores
 

@@ -9,7 +9,7 @@ import pytest
 
 from weft.config import PRESETS, AlignmentConfig, CorpusConfig, PrepareConfig, TrainingConfig
 from weft.errors import WeftError
-from weft.recipe import Recipe, find_recipe, load_recipe
+from weft.recipe import GoldConfig, Recipe, find_recipe, load_recipe, overridden
 
 
 def recipe_file(folder: Path, text: str) -> Path:
@@ -166,3 +166,15 @@ def test_the_card_knows_the_name_of_the_recipe(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, 'run = "r"\n')
     assert load_recipe(path).card.recipe == "recipe"
     assert load_recipe(path, ["card.recipe=other"]).card.recipe == "other"
+
+
+def test_gold_is_one_table_or_many(tmp_path: Path) -> None:
+    one = 'source = "a.en"\ntarget = "a.es"\nlinks = "a.gold"\n'
+    path = recipe_file(tmp_path, f'run = "run"\n[[gold]]\nname = "es"\n{one}[[gold]]\ncontent = true\n{one}')
+    files = ("a.en", "a.es", "a.gold")
+    assert load_recipe(path).gold == (GoldConfig(*files, name="es"), GoldConfig(*files, content=True))
+    assert load_recipe(recipe_file(tmp_path, f'run = "run"\n[gold]\n{one}')).gold == (GoldConfig(*files),)
+    settings = ["gold.source=a.en", "gold.target=a.es", "gold.links=a.gold"]
+    plain = load_recipe(recipe_file(tmp_path, 'run = "run"'), settings)
+    assert plain.gold == (GoldConfig(*files),)
+    assert overridden(plain, ["gold.source=b", "gold.target=c", "gold.links=d"]).gold == (GoldConfig("b", "c", "d"),)

@@ -66,6 +66,8 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
             )
         return value
     if origin is tuple:
+        if isinstance(value, dict) and dataclasses.is_dataclass(typing.get_args(hint)[0]):
+            value = [value]  # one table instead of a list of tables
         if not isinstance(value, list | tuple):
             raise WeftError(f"{where} must be a list, not {reprlib.repr(value)}")
         return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)

@@ -47,6 +47,10 @@ class GoldConfig:
     links: str = ""
     base: Literal[0, 1] = 1
     """The number of the first word in the file of links."""
+    name: str = ""
+    """What reports call it, such as the language; the name of the file of links unless it says otherwise."""
+    content: bool = False
+    """Whether the gold links content words alone: then a link counts only if both its words have gold links."""
 
     def __post_init__(self) -> None:
         named = [bool(name) for name in (self.source, self.target, self.links)]
@@ -114,7 +118,8 @@ class Recipe:
     """In two directions at once."""
     guided: GuidedConfig = field(default_factory=GuidedConfig)
     scorer: ScorerConfig = field(default_factory=ScorerConfig)
-    gold: GoldConfig = field(default_factory=GoldConfig)
+    gold: tuple[GoldConfig, ...] = ()
+    """One table [gold], or one [[gold]] for each set of sentences."""
     card: CardConfig = field(default_factory=CardConfig)
 
     def __post_init__(self) -> None:

@@ -66,8 +66,16 @@ def link_counts(links: Links, gold: LinkLine) -> tuple[int, int, int, int]:
     return len(links), len(gold.sure), len(links & gold.sure), len(links & gold.possible)
 
 
-def score(system: Sequence[Links], gold: Sequence[LinkLine]) -> Score:
-    """Score the links of a system, sentence by sentence."""
+def content_links(links: Links, gold: LinkLine) -> Links:
+    """Return the links whose two words both have gold links: all that gold of content words alone can judge."""
+    sources, targets = {source for source, _ in gold.possible}, {target for _, target in gold.possible}
+    return frozenset(link for link in links if link[0] in sources and link[1] in targets)
+
+
+def score(system: Sequence[Links], gold: Sequence[LinkLine], content: bool = False) -> Score:
+    """Score the links of a system, sentence by sentence; ``content``: only those of words that have gold links."""
+    if content:
+        system = [content_links(links, line) for links, line in zip(system, gold, strict=True)]
     if len(system) != len(gold):
         raise WeftError(f"{len(system):,} lines of links but {len(gold):,} sentences of gold")
     rows = [link_counts(links, line) for links, line in zip(system, gold, strict=True)]
@@ -130,12 +138,15 @@ class Signature:
     seed: int
     merge: str = ""
     """How the links of two directions were merged, if that is known."""
+    content: bool = False
+    """Whether only links between words that have gold links were counted."""
 
     def __str__(self) -> str:
         base = f",base:{self.gold_base}" if self.gold_form == "links" else ""  # NAACL's form has always the same
         merge = f"|merge:{self.merge}" if self.merge else ""
+        words = "|words:content" if self.content else ""
         return (
-            f"sentences:{self.sentences}|gold:{self.gold_form},sure+possible{base}|null:no-link|average:corpus{merge}"
+            f"sentences:{self.sentences}|gold:{self.gold_form},sure+possible{base}|null:no-link|average:corpus{words}{merge}"
             f"|bootstrap:{self.resamples},seed:{self.seed}|version:weft-{weft.__version__}"
         )
 

@@ -75,7 +75,8 @@ def test_error_rates_are_those_published(name: str, fast: bool) -> None:
     if not (folder / "dev.gold").exists():
         pytest.skip(f"{folder} has no gold links")
     source, target, links = (str(folder / f"dev.{part}") for part in ("src", "tgt", "gold"))
-    error = score_aligner(MODELS[name], Gold.read(GoldConfig(source, target, links)), fast=fast).score.aer
+    (line,) = score_aligner(MODELS[name], [Gold.read(GoldConfig(source, target, links))], fast=fast)
+    error = line.score.aer
     assert 100 * error == pytest.approx(PUBLISHED[name][fast], abs=0.3)
 
 

@@ -136,3 +136,19 @@ def test_only_counts_are_kept(folder: Path) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8_000_000  # the links of one file as sets are about 16 MB
+
+
+def test_gold_of_content_words_judges_only_words_that_it_links(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "gold").write_text(
+        "1-1 3-3\n\n"
+    )  # the second word of the first pair, and the second pair, are not judged
+    (folder / "system").write_text("0-0 1-1 2-0\n0-0\n")
+    evaluate("gold", ("system",), source="source", target="target", content_words=True, errors=2, resamples=100)
+    shown = capsys.readouterr().out
+    assert "system  50.00" in shown and shown.splitlines()[1].endswith(" 2")  # 0-0 is right, 2-0 wrong, 2-2 missed
+    assert "linked wrongly: haus–the 1\n" in shown
+    assert "|words:content|" in shown.splitlines()[-1]
+    evaluate("gold", ("system",), resamples=100)
+    assert "words:content" not in capsys.readouterr().out

@@ -46,7 +46,7 @@ def system(demo: Path) -> AlignmentSystem:
 
 @pytest.fixture(scope="module")
 def gold(demo: Path) -> Gold:
-    return Gold.read(demo_recipe(demo, 1).gold)
+    return Gold.read(demo_recipe(demo, 1).gold[0])
 
 
 def test_every_stage_is_better_than_the_one_before(demo: Path) -> None:

@@ -8,16 +8,19 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
+import pytest
 import torch
 
 import weft
 from weft.corpus.prepared import PreparedCorpus
+from weft.errors import WeftError
 from weft.links import LinkLine
 from weft.model.rows import Attention, PairRows
 from weft.model.system import AlignmentSystem
-from weft.recipe import CardConfig, Recipe
+from weft.recipe import CardConfig, GoldConfig, Recipe
 from weft.scoring import Score
 from weft.text.subwords import END
+from weft.train import report
 from weft.train.report import ALIGNER, FAST_ALIGNER, Gold, ReportLine, aligner_card, best_attention_layer
 from weft.train.stages import Parts, finish
 
@@ -56,7 +59,7 @@ def test_a_card_says_how_the_aligner_was_made(corpus: PreparedCorpus, tmp_path: 
     gold = Gold([(["a"], ["b"])] * 2, [line] * 2, "links", 1)
     score = Score(np.array([[1, 1, 1, 1], [2, 1, 0, 1]], np.int64))
     card = aligner_card(
-        recipe, corpus, CPU, [ReportLine(ALIGNER, "mean", score), ReportLine(FAST_ALIGNER, "mean", score)], gold
+        recipe, corpus, CPU, [ReportLine(ALIGNER, "mean", score), ReportLine(FAST_ALIGNER, "mean", score)], [gold]
     )
     assert card.split("\n\n")[1] == f"Romanian-English, word by word: AER {100 * score.aer:.1f} on two sentences."
     assert f"weft {weft.__version__}, the recipe ro-en, seed 7; learned from 2 systems" in card
@@ -81,6 +84,51 @@ def test_a_card_says_how_the_aligner_was_made(corpus: PreparedCorpus, tmp_path: 
 def test_a_card_without_gold(corpus: PreparedCorpus, tmp_path: Path) -> None:
     recipe = Recipe(str(tmp_path / "run"))
     finished_run(recipe)
-    card = aligner_card(recipe, corpus, CPU, [], None)
+    card = aligner_card(recipe, corpus, CPU, [], [])
     assert "settings that weft chose for this text" in card and "learned from one system" in card
     assert "This run looked at no gold links." in card and "AER" not in card
+
+
+def gold_sets() -> list[Gold]:
+    line = LinkLine("gold:1", frozenset({(0, 0)}), frozenset({(0, 0)}))
+    return [
+        Gold([(["a"], ["b"])] * 2, [line] * 2, "links", 1, "es"),
+        Gold([(["a", "c"], ["b"])], [line], "links", 1, "ja", content=True),
+    ]
+
+
+def test_several_sets_of_gold_have_figures_of_their_own_and_a_mean(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    gold = gold_sets()
+    found = {"mean": [frozenset({(0, 0)}), frozenset(), frozenset({(0, 0), (1, 0)})]}  # one missed; one too many
+    system: Any = SimpleNamespace()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report, "align", lambda *_: found)
+        lines = report.score_system(system, gold, "guided", system, ("mean",))
+    assert [(line.gold, line.score.aer) for line in lines] == [("es", pytest.approx(1 / 3)), ("ja", 0.0)]
+    assert lines[0].figures()["gold"] == "es"
+    shown = report.table(lines, gold)
+    assert "| system | merged by | mean | es | ja |" in shown and "| guided | mean | 16.7 | 33.3 | 0.0 |" in shown
+    assert "ja: `sentences:1|" in shown and "|words:content|" in shown.split("ja: ")[1]
+    assert "|words:content|" not in shown.split("ja: ")[0]
+
+    recipe = Recipe(str(tmp_path / "run"))
+    finished_run(recipe)
+    scores = [
+        dataclasses.replace(line, system=system_name) for system_name in (ALIGNER, FAST_ALIGNER) for line in lines
+    ]
+    card = aligner_card(recipe, corpus, CPU, scores, gold)
+    assert card.split("\n\n")[1] == "Sentence pairs, word by word: mean AER 16.7 on 3 sentences in 2 sets."
+    assert "| es | 2 | 33.3 | 0.0–100.0 | 33.3 |" in card and "| mean | | 16.7 | | 16.7 |" in card
+
+
+def test_sets_of_gold_are_told_apart_by_name(tmp_path: Path) -> None:
+    for name, text in (("source", "a\n"), ("target", "b\n"), ("links", "1-1\n")):
+        (tmp_path / name).write_text(text)
+    files = [str(tmp_path / name) for name in ("source", "target", "links")]
+    one = GoldConfig(*files)  # pyrefly: ignore
+    named = dataclasses.replace(one, name="es", content=True)
+    sets = report.read_gold_sets(Recipe("run", gold=(one, named)))
+    assert [(gold.name, gold.content) for gold in sets] == [("links", False), ("es", True)]
+    with pytest.raises(WeftError, match="two sets of gold are called links; give each a name"):
+        report.read_gold_sets(Recipe("run", gold=(one, named, one)))
+    assert report.read_gold_sets(Recipe("run")) == []

@@ -38,7 +38,7 @@ from weft.recipe import GoldConfig, Recipe, load_recipe
 from weft.storage import checksum_of
 from weft.train import run as run_module
 from weft.train.distributed import Process
-from weft.train.report import BOTH_WAYS, Gold, read_report
+from weft.train.report import BOTH_WAYS, read_gold_sets, read_report
 from weft.train.run import Run, run_recipe
 from weft.train.runlog import read_metrics
 from weft.train.stage_align import train_alignment
@@ -226,7 +226,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
         bidirectional=STEPS,
         guided=dataclasses.replace(GUIDED, rounds=2, training=few),
         scorer=ScorerConfig(layers=1, pairs=100, training=few),
-        gold=GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),
+        gold=(GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),),
     )
 
 
@@ -331,7 +331,7 @@ def test_an_aligner_is_written_also_where_it_cannot_be_scored(
         raise ModuleNotFoundError("No module named 'onnxruntime'", name="onnxruntime")
 
     monkeypatch.setattr(run_module, "score_aligner", missing)
-    run = Run(recipe, Parts(recipe), corpus, Gold.read(recipe.gold), PROCESS)
+    run = Run(recipe, Parts(recipe), corpus, read_gold_sets(recipe), PROCESS)
     assert run._aligner_scores(Path("aligner"), fast=True) == []
     assert capsys.readouterr().err == "aligner: not scored: package 'onnxruntime' is missing\n"
 

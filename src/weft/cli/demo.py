@@ -77,7 +77,7 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
             pairs=8_000,
             training=dataclasses.replace(layers, learning_rate=4e-3),
         ),
-        gold=GoldConfig(*(str(folder / f"gold.{part}") for part in ("source", "target", "links")), base=0),
+        gold=(GoldConfig(*(str(folder / f"gold.{part}") for part in ("source", "target", "links")), base=0),),
     )
 
 
@@ -100,7 +100,7 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     recipe = demo_recipe(folder, updates)
     made = run_recipe(recipe)
 
-    gold = Gold.read(recipe.gold)
+    gold = Gold.read(recipe.gold[0])
     system = AlignmentSystem.load(made["system"], torch.device("cpu"))
     picture = Picture(*gold.pairs[0], system_panels(system, gold.pairs[0]), gold.links[0])
     print(terminal_grid(dataclasses.replace(picture, panels=picture.panels[-1:])))

@@ -28,6 +28,7 @@ def evaluate(
     target: str | None = None,
     gold_base: Literal[0, 1] = 1,
     gold_format: Literal["auto", "links", "naacl"] = "auto",
+    content_words: bool = False,
     errors: int = 0,
     resamples: int = 1_000,
     seed: int = 1,
@@ -42,6 +43,7 @@ def evaluate(
         target: The target sentences.
         gold_base: The number of the first word of a sentence in gold of the form links.
         gold_format: Form of the gold file; auto: told by its first line.
+        content_words: Count a link only if both its words have gold links, for gold that links content words alone.
         errors: Show this many of the most frequent wrong and missed word pairs (needs --source and --target).
         resamples: Corpora drawn for intervals and tests.
         seed: Seed of the draws.
@@ -61,7 +63,7 @@ def evaluate(
     if names.count("-") > 1:
         raise WeftError("stdin (-) can be read only once")
     opened = open_gold(gold, gold_base, gold_format)
-    scores, found = _count(opened, names, len(systems), errors > 0)
+    scores, found = _count(opened, names, len(systems), errors > 0, content_words)
     with open_output(output, names) as (out, _):
         _print_table(systems, scores, resamples, seed, out)
         for name, other in zip(systems[1:], scores[1:], strict=True):
@@ -75,14 +77,17 @@ def evaluate(
         if errors:
             for name, one in zip(systems, found, strict=True):
                 _print_errors(name, one, errors, out)
-        print(Signature(len(scores[0].counts), opened.form, opened.base, resamples, seed), file=out)
+        signature = Signature(len(scores[0].counts), opened.form, opened.base, resamples, seed, content=content_words)
+        print(signature, file=out)
 
 
-def _count(gold: GoldFile, names: Sequence[str], systems: int, errors: bool) -> tuple[list[Score], list[WordErrors]]:
+def _count(
+    gold: GoldFile, names: Sequence[str], systems: int, errors: bool, content: bool
+) -> tuple[list[Score], list[WordErrors]]:
     """Read gold, systems and text side by side. Returns the counts of each system, and its errors if wanted."""
     import numpy as np
 
-    from weft.scoring import Score, WordErrors, link_counts
+    from weft.scoring import Score, WordErrors, content_links, link_counts
 
     counts = [array("q") for _ in range(systems)]
     found = [WordErrors() for _ in range(systems)]
@@ -98,9 +103,10 @@ def _count(gold: GoldFile, names: Sequence[str], systems: int, errors: bool) -> 
             for one in (line, *lines):
                 one.check(len(words[0]), len(words[1]))
         for one, collected, word_errors in zip(lines, counts, found, strict=True):
-            collected.extend(link_counts(one.possible, line))
+            links = content_links(one.possible, line) if content else one.possible
+            collected.extend(link_counts(links, line))
             if errors:
-                word_errors.add(one.possible, line, *words)
+                word_errors.add(links, line, *words)
         any_gold |= bool(line.possible)
     if not any_gold:
         raise WeftError(f"{names[0]}: no gold links in it")

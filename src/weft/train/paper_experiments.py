@@ -22,7 +22,7 @@ from weft.model.system import AlignmentSystem
 from weft.progress import Progress
 from weft.recipe import CardConfig, Recipe, Stage, find_recipe, load_recipe
 from weft.storage import write_json
-from weft.train.report import BOTH_WAYS, Gold, read_report, read_results, score_system
+from weft.train.report import BOTH_WAYS, Gold, read_gold_sets, read_report, read_results, score_system
 from weft.train.run import run_recipe
 from weft.train.stages import MODEL
 
@@ -114,7 +114,10 @@ def run_pair(pair: PairConfig) -> PairResults:
     """Train what is not trained, sweep what is not swept."""
     reports, sweeps = {}, {}
     systems = recipes(pair)
-    gold = Gold.read(systems[PAPER].gold)
+    sets = read_gold_sets(systems[PAPER])
+    if len(sets) != 1:
+        raise WeftError(f"{pair.recipe}: has {len(sets)} sets of gold; the tables are of one")
+    gold = sets[0]
     for name, recipe in systems.items():
         reports[name] = _report(recipe)
         if "align" in recipe.stages:
@@ -167,7 +170,7 @@ def sweep(recipe: Recipe, gold: Gold) -> Figures:
             method = one.bidirectional_attention if two_ways else one.layer_attention
             attend = partial(method, optimisation=optimisation)
             name = "both" if two_ways else "one"
-            lines = score_system(one, gold, name, attend, ("best-cells",) if two_ways else MERGED)
+            lines = score_system(one, [gold], name, attend, ("best-cells",) if two_ways else MERGED)
             chosen = {"steps": optimisation.steps, "contiguity": optimisation.contiguity, "kernel": kernel}
             figures += [chosen | line.figures() for line in lines]
             progress.advance(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from weft.config import Merge, Method
 from weft.config_io import to_dict
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError, remedy_for_bad_lines
-from weft.links import GoldForm, LinkLine, open_gold
+from weft.links import GoldForm, LinkLine, Links, open_gold
 from weft.model.packed_links import best_source_links
 from weft.model.rows import Attend, PairRows
 from weft.model.system import AlignmentSystem
@@ -50,10 +51,12 @@ class Gold:
     links: list[LinkLine]
     form: GoldForm
     base: int
+    name: str = ""
+    content: bool = False
 
     def signature(self, merge: str = "") -> Signature:
         """Return how scores are computed; ``merge`` if all of them are of links merged in one way."""
-        return Signature(len(self.links), self.form, self.base, RESAMPLES, SEED, merge)
+        return Signature(len(self.links), self.form, self.base, RESAMPLES, SEED, merge, self.content)
 
     @classmethod
     def read(cls, config: GoldConfig) -> Gold:
@@ -71,38 +74,59 @@ class Gold:
             raise WeftError(f"{config.links} has {len(links):,} lines but {config.source} has {len(pairs):,}")
         for line, (source, target) in zip(links, pairs, strict=True):
             line.check(len(source), len(target))
-        return cls(pairs, links, file.form, file.base)
+        return cls(pairs, links, file.form, file.base, config.name or Path(config.links).stem, config.content)
+
+
+def read_gold_sets(recipe: Recipe) -> list[Gold]:
+    """Read all gold of a recipe. Raises WeftError if two sets have the same name."""
+    sets = [Gold.read(config) for config in recipe.gold if config.links]
+    for gold in sets:
+        if sum(gold.name == other.name for other in sets) > 1:
+            raise WeftError(f"two sets of gold are called {gold.name}; give each a name")
+    return sets
 
 
 @dataclass(frozen=True)
 class ReportLine:
-    """One system's score."""
+    """One system's score on one set of gold."""
 
     system: str
     merge: Merge
     score: Score
+    gold: str = ""
+    """Name of the set."""
 
     def figures(self) -> dict[str, object]:
         """Return them in percent."""
         one = self.score
         rounded = {name: round(100 * getattr(one, name), 2) for name in ("aer", "precision", "recall")}
-        return {"system": self.system, "merge": self.merge, **rounded, "links": one.links}
+        return {"system": self.system, "merge": self.merge, "gold": self.gold, **rounded, "links": one.links}
+
+
+def _score_links(name: str, merge: Merge, links: Sequence[Links], gold: Sequence[Gold]) -> list[ReportLine]:
+    """Score links of the sentences of all sets, one after the other."""
+    lines = []
+    rest = iter(links)
+    for one in gold:
+        own = list(islice(rest, len(one.links)))
+        lines.append(ReportLine(name, merge, score(own, one.links, one.content), one.name))
+    return lines
 
 
 def score_system(
     system: AlignmentSystem,
-    gold: Gold,
+    gold: Sequence[Gold],
     name: str,
     attend: Attend,
     merges: Sequence[Merge],
     threshold: float = 0.0,
 ) -> list[ReportLine]:
     """Align the gold sentences with one method and score each merge of its directions."""
-    found = align(system, gold.pairs, attend, merges, threshold)
-    return [ReportLine(name, merge, score(links, gold.links)) for merge, links in found.items()]
+    found = align(system, [pair for one in gold for pair in one.pairs], attend, merges, threshold)
+    return [line for merge, links in found.items() for line in _score_links(name, merge, links, gold)]
 
 
-def score_stages(system: AlignmentSystem, gold: Gold, sample: PairRows) -> list[ReportLine]:
+def score_stages(system: AlignmentSystem, gold: Sequence[Gold], sample: PairRows) -> list[ReportLine]:
     """Score every method of a system; ``sample`` is training text, to choose the attention layer with."""
     layer = best_attention_layer(system, sample)
     attend = partial(system.plain_attention, layer=layer)
@@ -112,12 +136,13 @@ def score_stages(system: AlignmentSystem, gold: Gold, sample: PairRows) -> list[
     return lines
 
 
-def score_aligner(folder: Path, gold: Gold, fast: bool = False) -> ReportLine:
+def score_aligner(folder: Path, gold: Sequence[Gold], fast: bool = False) -> list[ReportLine]:
     """Score a small aligner as users have it."""
     from weft.align.onnx_aligner import Aligner
 
-    links = [alignment.links for alignment in Aligner(folder, fast=fast).align(gold.pairs)]
-    return ReportLine(FAST_ALIGNER if fast else ALIGNER, "mean", score(links, gold.links))
+    pairs = (pair for one in gold for pair in one.pairs)
+    links = [alignment.links for alignment in Aligner(folder, fast=fast).align(pairs)]
+    return _score_links(FAST_ALIGNER if fast else ALIGNER, "mean", links, gold)
 
 
 @torch.no_grad()
@@ -133,8 +158,15 @@ def best_attention_layer(system: AlignmentSystem, sample: PairRows) -> int:
     return max(range(system.models["forward"].translation.config.decoder_layers), key=agreement)
 
 
-def table(lines: Sequence[ReportLine], gold: Gold) -> str:
-    """Return scores as a Markdown table."""
+def table(lines: Sequence[ReportLine], gold: Sequence[Gold]) -> str:
+    """Return scores as a Markdown table; for several sets of gold, only the error rates, and their mean."""
+    if len(gold) > 1:
+        names = [one.name for one in gold]
+        rows = [f"| system | merged by | mean | {' | '.join(names)} |", "|---|---|---|" + "---|" * len(names)]
+        for (system, merge), rates in error_rates(lines).items():
+            shown = " | ".join(f"{100 * rates[name]:.1f}" for name in names)
+            rows.append(f"| {system} | {merge} | {100 * mean_error_rate(rates):.1f} | {shown} |")
+        return "\n".join([*rows, "", *(f"{one.name}: `{one.signature()}`" for one in gold)])
     rows = ["| system | merged by | AER | 95 % | precision | recall | links |", "|---|---|---|---|---|---|---|"]
     for line in lines:
         one = line.score
@@ -143,10 +175,23 @@ def table(lines: Sequence[ReportLine], gold: Gold) -> str:
             f"| {line.system} | {line.merge} | {100 * one.aer:.1f} | {100 * low:.1f}–{100 * high:.1f} "
             f"| {100 * one.precision:.1f} | {100 * one.recall:.1f} | {one.links:,} |"
         )
-    return "\n".join([*rows, "", f"`{gold.signature()}`"])
+    return "\n".join([*rows, "", f"`{gold[0].signature()}`"])
 
 
-def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Gold, device: torch.device) -> str:
+def error_rates(lines: Sequence[ReportLine]) -> dict[tuple[str, Merge], dict[str, float]]:
+    """Return the AER of each system and merge by the name of the gold."""
+    rates: dict[tuple[str, Merge], dict[str, float]] = {}
+    for line in lines:
+        rates.setdefault((line.system, line.merge), {})[line.gold] = line.score.aer
+    return rates
+
+
+def mean_error_rate(rates: dict[str, float]) -> float:
+    """Return the mean over sets of gold, each of the same weight."""
+    return sum(rates.values()) / len(rates)
+
+
+def write_report(recipe: Recipe, lines: Sequence[ReportLine], gold: Sequence[Gold], device: torch.device) -> str:
     """Write the scores into the folder of a run, as Markdown and as JSON. Returns the Markdown.
 
     The JSON also has the counts of each sentence, for intervals and paired tests, the times of all stages and the
@@ -184,7 +229,7 @@ def read_results(path: Path, needs: Sequence[str]) -> dict[str, Any] | None:
 
 
 def aligner_card(
-    recipe: Recipe, corpus: PreparedCorpus, device: torch.device, scores: Sequence[ReportLine], gold: Gold | None
+    recipe: Recipe, corpus: PreparedCorpus, device: torch.device, scores: Sequence[ReportLine], gold: Sequence[Gold]
 ) -> str:
     """Return README.md of a model folder; its first paragraph is what lists of models show.
 
@@ -207,11 +252,8 @@ def aligner_card(
         f"**Training.** weft {weft.__version__}, {name}, seed {recipe.training.seed}; learned from {systems}. No "
         f"hand-aligned text, no other aligner. Minutes of training on {where}: {minutes}."
     )
-    if scores and gold is not None:
-        quality = [
-            f"{'With `--fast`: ' if number else '**Quality.** '}{_score(line)}" for number, line in enumerate(scores)
-        ]
-        sections += [*quality, f"`{gold.signature(scores[0].merge)}`"]
+    if scores:
+        sections += _quality(scores, gold)
     sections.append(_gold_looked_at(recipe, gold))
     if about.limits:
         sections.append(f"**Limits.** {about.limits}")
@@ -220,21 +262,46 @@ def aligner_card(
     return "\n\n".join(sections) + "\n"
 
 
-def _gold_looked_at(recipe: Recipe, gold: Gold | None) -> str:
-    if gold is None:
+def _quality(scores: Sequence[ReportLine], gold: Sequence[Gold]) -> list[str]:
+    """Return the figures of an aligner and its fast encoders: sentences for one set of gold, a table for several."""
+    if len(gold) == 1:
+        names = ("**Quality.** ", "With `--fast`: ")
+        quality = [f"{name}{_score(line)}" for name, line in zip(names, scores, strict=False)]
+        return [*quality, f"`{gold[0].signature(scores[0].merge)}`"]
+    rates = list(error_rates(scores).values())  # of the aligner and, if there is one, of the fast one
+    rows = ["**Quality.** AER on each set of gold:", "", "| gold | sentences | AER | 95 % | with `--fast` |"]
+    rows += ["|---|---|---|---|---|"]
+    for one, line in zip(gold, scores, strict=False):
+        low, high = line.score.interval(RESAMPLES, SEED)
+        fast = " | ".join(f"{100 * rate[one.name]:.1f}" for rate in rates[1:])
+        interval = f"{100 * low:.1f}–{100 * high:.1f}"
+        rows.append(f"| {one.name} | {len(one.links):,} | {100 * line.score.aer:.1f} | {interval} | {fast} |")
+    means = [f"{100 * mean_error_rate(rate):.1f}" for rate in rates]
+    rows.append(f"| mean | | {means[0]} | | {' | '.join(means[1:])} |")
+    signatures = [f"{one.name}: `{one.signature(scores[0].merge)}`  " for one in gold]
+    return ["\n".join(rows), "\n".join(signatures)]
+
+
+def _gold_looked_at(recipe: Recipe, gold: Sequence[Gold]) -> str:
+    if not gold:
         looked = "This run looked at no gold links."
     else:
-        where = recipe.card.gold or f"{len(gold.links)} sentences"
-        looked = f"This run looked at the gold links of {where} only to report the figures above."
+        looked = f"This run looked at the gold links of {_where(recipe, gold)} only to report the figures above."
     return " ".join(filter(None, [f"**Gold.** {looked}", recipe.card.choices]))
 
 
-def _summary(recipe: Recipe, scores: Sequence[ReportLine], gold: Gold | None) -> str:
+def _where(recipe: Recipe, gold: Sequence[Gold]) -> str:
+    sets = f" in {len(gold)} sets" if len(gold) > 1 else ""
+    return recipe.card.gold or f"{sum(len(one.links) for one in gold):,} sentences{sets}"
+
+
+def _summary(recipe: Recipe, scores: Sequence[ReportLine], gold: Sequence[Gold]) -> str:
     languages = recipe.card.languages or "Sentence pairs"
-    if not scores or gold is None:
+    if not scores:
         return f"{languages}, word by word."
-    where = recipe.card.gold or f"{len(gold.links)} sentences"
-    return f"{languages}, word by word: AER {100 * scores[0].score.aer:.1f} on {where}."
+    rate = mean_error_rate(next(iter(error_rates(scores).values())))
+    mean = "mean " if len(gold) > 1 else ""
+    return f"{languages}, word by word: {mean}AER {100 * rate:.1f} on {_where(recipe, gold)}."
 
 
 def _score(line: ReportLine) -> str:

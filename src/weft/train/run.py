@@ -30,6 +30,7 @@ from weft.train.report import (
     Gold,
     ReportLine,
     aligner_card,
+    read_gold_sets,
     score_aligner,
     score_stages,
     score_system,
@@ -51,7 +52,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
 
     Returns the folders of its models.
     """
-    gold = Gold.read(recipe.gold) if recipe.gold.links else None  # bad gold is found before hours of training
+    gold = read_gold_sets(recipe)  # bad gold is found before hours of training
     parts = Parts(recipe)
     with join_processes() as process:
         corpus = _prepared(recipe, process)
@@ -63,7 +64,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
         with end_at_once(process):
             run = Run(recipe, parts, corpus, gold, process)
             run.make_all()
-            if process.first and gold is not None and run.lines:
+            if process.first and run.lines:
                 say(write_report(recipe, run.lines, gold, process.device))
         process.wait()
         return run.made
@@ -100,7 +101,7 @@ class Run:
     """Makes the parts of one recipe, each from those before it."""
 
     def __init__(
-        self, recipe: Recipe, parts: Parts, corpus: PreparedCorpus, gold: Gold | None, process: Process
+        self, recipe: Recipe, parts: Parts, corpus: PreparedCorpus, gold: list[Gold], process: Process
     ) -> None:
         self.recipe, self.parts, self.corpus, self.gold, self.process = recipe, parts, corpus, gold, process
         self.made: dict[str, Path] = {}
@@ -232,10 +233,11 @@ class Run:
 
     def _aligner_scores(self, folder: Path, fast: bool) -> list[ReportLine]:
         """Score the aligner as users have it; GPU hosts often lack what that needs."""
-        if self.gold is None:
+        if not self.gold:
             return []
         try:
-            return [score_aligner(folder, self.gold, fast=one) for one in ((False, True) if fast else (False,))]
+            ways = (False, True) if fast else (False,)
+            return [line for one in ways for line in score_aligner(folder, self.gold, fast=one)]
         except ModuleNotFoundError as missing:
             say(f"{folder}: not scored: package {missing.name!r} is missing")
             return []
