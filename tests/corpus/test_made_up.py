@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.corpus.made_up import ARTICLES, NOUNS, VERBS, examples
+from weft.corpus.made_up import ARTICLES, LANGUAGES, NOUNS, VERBS, examples, links_between, translations
 from weft.text.words import split_spaces
 
 
@@ -41,3 +41,28 @@ def test_every_difficulty_occurs() -> None:
     assert crossing
     meanings = {example.english[s] for example in found for s, t in example.links if example.made_up[t] == "lente"}
     assert meanings == {"quiet", "slowly"}
+
+
+def test_languages_say_the_same_in_other_letters_and_another_order() -> None:
+    for sentences in translations(100, 5):
+        english, first, second, third = (sentences[name] for name in ("en", *LANGUAGES))
+        for other in (second, third):
+            assert sorted(word.meaning for word in first) == sorted(word.meaning for word in other)
+            assert not {word.spelling for word in first[:-1]} & {word.spelling for word in other}
+        assert [word.meaning for word in second[:-1]] == [word.meaning for word in first[-2::-1]]
+        assert third[0].meaning == first[-2].meaning and third[-1] == first[-1]
+        between = links_between(second, third)
+        assert between == {
+            (s, t)
+            for s, one in enumerate(second)
+            for t, two in enumerate(third)
+            if one.meaning and one.meaning == two.meaning
+        }
+        by_english = {
+            (s, t) for e, s in links_between(english, second) for also, t in links_between(english, third) if also == e
+        }
+        assert between == by_english
+    vocabularies = [
+        {word.spelling.split("-")[0] for one in translations(300, 6) for word in one[name]} for name in LANGUAGES
+    ]
+    assert len({len(words) for words in vocabularies[:2]}) == 1  # no two words became one
