@@ -14,7 +14,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from weft.align import model_folder
-from weft.align.model_folder import card, is_small_aligner, read_aligner
+from weft.align.model_folder import card, open_model, read_aligner
+from weft.align.onnx_aligner import Aligner
 from weft.cli.models import list_models
 from weft.errors import WeftError
 from weft.recipe import GoldConfig
@@ -46,6 +47,19 @@ def test_names_and_paths(shipped: Path) -> None:
         model_folder.find_model(Path("none"))
     with pytest.raises(WeftError, match=r"xx: neither a shipped model \(de-en, ro-en\) nor a model folder"):
         model_folder.find_model("xx")
+
+
+def test_the_default_model_is_used_once_it_is_shipped(shipped: Path) -> None:
+    with pytest.raises(WeftError, match=r"^name a model: de-en, ro-en, or a model folder$"):
+        model_folder.find_model()
+    (shipped / "ro-en").rename(shipped / model_folder.DEFAULT_MODEL)
+    assert model_folder.find_model() == shipped / model_folder.DEFAULT_MODEL
+
+
+def test_config_json_is_read_once(folder: Path) -> None:
+    opened = open_model(folder)
+    (folder / "config.json").unlink()
+    assert Aligner(opened, cores=1).threshold == read_aligner(opened).config.threshold == 0.55
 
 
 def test_the_list_shows_name_size_and_first_paragraph(shipped: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,10 +176,10 @@ def test_the_kind_of_a_model_is_known_or_it_is_an_error(tmp_path: Path, content:
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     if isinstance(expected, bool):
-        assert is_small_aligner(tmp_path) == expected
+        assert open_model(tmp_path).is_small_aligner == expected
     else:
         with pytest.raises(WeftError, match=str(expected)):
-            is_small_aligner(tmp_path)
+            open_model(tmp_path)
 
 
 # Damaged and hostile folders

@@ -124,6 +124,11 @@ def test_folders_without_a_model_are_named(tmp_path: Path) -> None:
         assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1 and problem in refused.stderr.decode()
 
 
+def test_who_names_no_model_is_told_which_there_are() -> None:
+    refused = weft("align", stdin=b"a\tb\n")
+    assert (refused.returncode, refused.stderr) == (1, b"weft: name a model: de-en, en-fr, ro-en, or a model folder\n")
+
+
 def test_links_can_be_looked_at() -> None:
     drawn = lines_of(*RO_EN, "--format", "grid", stdin=as_tsv([("casa veche", "the old house")]))
     assert sum("\u2502" in line for line in drawn) == 3 and "".join(drawn).count("\u25cf") >= 2 + 1  # and the legend

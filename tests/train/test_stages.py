@@ -18,6 +18,7 @@ from tiny_runs import MODEL, TRAINING, equal
 from torch import Tensor
 
 import weft
+from weft.align.model_folder import read_aligner
 from weft.config import (
     AlignmentConfig,
     Direction,
@@ -184,8 +185,9 @@ def test_guided_layers_learn_their_links(corpus: PreparedCorpus, text: Text, lin
     assert guided is not None and torch.equal(guided.query.weight, whole["0.query.weight"])
 
 
-def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> None:
-    config = ScorerConfig(layers=1, training=SHORT)
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, tmp_path: Path, shared: bool) -> None:
+    config = ScorerConfig(layers=1, shared=shared, training=SHORT)
 
     def train(name: str, config: ScorerConfig, text: Text = text) -> Scorer:
         return train_scorer([new_system(corpus)], config, text, tmp_path / name, {"origin": "teacher"}, PROCESS)
@@ -203,6 +205,22 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, 
     assert narrow.tables[0].embedding_dim == scorer.tables[0].embedding_dim // 2
     metrics = read_metrics(tmp_path / "narrow" / "metrics.jsonl")
     assert metrics[-1]["loss"] < metrics[0]["loss"]
+    with pytest.raises(WeftError, match=f"made with scorer.shared = {shared}, but now it is {not shared}"):
+        train("distil", dataclasses.replace(config, shared=not shared))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_scorer_begins_as_the_encoders_of_its_teacher(
+    corpus: PreparedCorpus, text: Text, tmp_path: Path, shared: bool
+) -> None:
+    system = new_system(corpus)
+    config = ScorerConfig(layers=1, shared=shared, lexicon=0, training=dataclasses.replace(SHORT, learning_rate=1e-9))
+    scorer = train_scorer([system], config, text, tmp_path / "distil", {}, PROCESS)
+    directions: tuple[Direction, Direction] = ("forward", "forward" if shared else "backward")
+    for encoder, direction in zip(scorer.encoders, directions, strict=True):
+        begun = system.models[direction].translation.encoder[0].state_dict()
+        for name, weight in encoder.layers[0].state_dict().items():
+            torch.testing.assert_close(weight, begun[name], atol=1e-6, rtol=0)
 
 
 @pytest.fixture
@@ -244,7 +262,7 @@ def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> Non
 
 def test_one_run_trains_several_teachers_and_refines_the_scorer(recipe: Recipe, tmp_path: Path) -> None:
     few = recipe.scorer.training
-    scorer = dataclasses.replace(recipe.scorer, refine=RefineConfig(lexicon=50, training=few))
+    scorer = dataclasses.replace(recipe.scorer, shared=True, refine=RefineConfig(lexicon=50, training=few))
     twice = dataclasses.replace(recipe, teachers=2, scorer=scorer)
     folders = run_recipe(twice)
     run = tmp_path / "run"
@@ -267,6 +285,7 @@ def test_one_run_trains_several_teachers_and_refines_the_scorer(recipe: Recipe, 
         assert part.state == "finished"
         assert f"| {part.name} | `{checksum_of(part.folder / part.result)[:16]}` |" in card
     assert "only to report the figures above" in card and "**Gold.**" in card
+    assert read_aligner(run / "aligner").config.shared
 
     before = {path: path.stat().st_mtime_ns for path in run.rglob("finished.json")}
     (run / "teacher-2" / "guide-1" / "finished.json").unlink()  # as if it had been killed there

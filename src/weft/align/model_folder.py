@@ -13,6 +13,7 @@ import io
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ from weft.errors import WeftError, printable
 from weft.storage import atomic_folder, read_bytes, read_json, read_text, write_json
 from weft.text.subwords import Subwords
 
+DEFAULT_MODEL = "multi"  # the shipped model of those who name none
 FORMAT = "weft aligner 2"
 SHIPPED = Path(__file__).parent.parent / "models"
 FAST = "fast."  # begins the names of the fast encoders' arrays
@@ -46,9 +48,12 @@ def shipped_models() -> dict[str, Path]:
     return {path.parent.name: path.parent for path in sorted(SHIPPED.glob("*/config.json"))}
 
 
-def find_model(model: str | os.PathLike[str]) -> Path:
-    """Find the folder of a shipped model by its name, or of any model by its path."""
-    models, name = shipped_models(), os.fspath(model)
+def find_model(model: str | os.PathLike[str] | None = None) -> Path:
+    """Find the folder of a shipped model by its name, or of any model by its path; without either, the default one."""
+    models = shipped_models()
+    if model is None and DEFAULT_MODEL not in models:
+        raise WeftError(f"name a model: {', '.join([*models, 'or a model folder'])}")
+    name = DEFAULT_MODEL if model is None else os.fspath(model)
     if name in models:
         return models[name]
     path = Path(name)
@@ -65,9 +70,38 @@ def card(folder: Path) -> str:
     return printable(read_text(folder / "README.md", _MOST_TEXT))
 
 
-def is_small_aligner(folder: Path) -> bool:
-    """Return whether a folder holds a small aligner, not a whole system. Raises WeftError if it holds no model."""
-    return _describe(folder)["format"] == FORMAT
+@dataclass(frozen=True)
+class ModelFolder(os.PathLike[str]):
+    """The folder of any model of weft and what its config.json says, which is read once."""
+
+    path: Path
+    described: dict[str, Any] = field(hash=False)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def is_small_aligner(self) -> bool:
+        """Whether this is a small aligner, not a whole system."""
+        return self.described["format"] == FORMAT
+
+
+def open_model(model: str | os.PathLike[str] | None = None) -> ModelFolder:
+    """Find a model as ``find_model`` does and read its config.json, unless that was done."""
+    if isinstance(model, ModelFolder):
+        return model
+    folder = find_model(model)
+    path = folder / "config.json"
+    try:
+        described = read_json(path, _MOST_TEXT)
+    except FileNotFoundError:
+        raise WeftError(f"{folder}: not a model folder (no {path.name})") from None
+    form = described.get("format") if isinstance(described, dict) else None
+    if not isinstance(form, str) or not form.startswith("weft "):
+        raise WeftError(f"{path}: not of a model of weft, which would have a format such as '{FORMAT}'")
+    if form == "weft aligner 1":
+        raise WeftError(f"{folder}: made by an older weft (format 1); get it again or train again")
+    return ModelFolder(folder, described)
 
 
 def encoder_names(shared: bool) -> tuple[str, ...]:
@@ -110,15 +144,16 @@ class AlignerFolder(NamedTuple):
         return found.hexdigest()
 
 
-def read_aligner(folder: Path, fast: bool = False) -> AlignerFolder:
-    """Read the folder of a small aligner. Raises WeftError if it is damaged, or has no ``fast`` encoders if asked."""
-    described, path = _describe(folder), folder / "config.json"
-    if described["format"] != FORMAT:
+def read_aligner(model: str | os.PathLike[str], fast: bool = False) -> AlignerFolder:
+    """Read a small aligner. Raises WeftError if its folder is damaged, or it has no ``fast`` encoders if asked."""
+    opened = open_model(model)
+    folder, path = opened.path, opened.path / "config.json"
+    if not opened.is_small_aligner:
         raise WeftError(f"{path}: not of the format '{FORMAT}'")
     for name in ("text", "encoders"):
-        if name not in described:
+        if name not in opened.described:
             raise WeftError(f"{path}: damaged, it has no '{name}'")
-    config = from_dict(AlignerConfig, described, str(path))
+    config = from_dict(AlignerConfig, opened.described, str(path))
     if fast and not config.fast.layers:
         raise WeftError(f"{folder}: this aligner has no fast encoders")
     try:
@@ -199,21 +234,6 @@ def _encoder_layouts(encoders: Iterable[str], shape: EncoderConfig, words: int) 
 def _size(layout: Layout) -> int:
     """Return the bytes that an array takes."""
     return math.prod(layout[0]) * _TYPES[layout[1]].itemsize
-
-
-def _describe(folder: Path) -> dict[str, Any]:
-    """Read the config.json of any model of weft."""
-    path = folder / "config.json"
-    try:
-        described = read_json(path, _MOST_TEXT)
-    except FileNotFoundError:
-        raise WeftError(f"{folder}: not a model folder (no {path.name})") from None
-    form = described.get("format") if isinstance(described, dict) else None
-    if not isinstance(form, str) or not form.startswith("weft "):
-        raise WeftError(f"{path}: not of a model of weft, which would have a format such as '{FORMAT}'")
-    if form == "weft aligner 1":
-        raise WeftError(f"{folder}: made by an older weft (format 1); get it again or train again")
-    return described
 
 
 def _table_header(shape: tuple[int, ...]) -> bytes:

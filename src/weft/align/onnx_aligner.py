@@ -19,7 +19,7 @@ import numpy as np
 import onnxruntime
 
 from weft.align.attention_to_links import BatchAttention
-from weft.align.model_folder import find_model, read_aligner
+from weft.align.model_folder import open_model, read_aligner
 from weft.align.onnx_graph import scorer_graph
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
 from weft.config import Merge
@@ -38,7 +38,7 @@ class Aligner(WindowedAligner):
 
     def __init__(
         self,
-        model: str | os.PathLike[str],
+        model: str | os.PathLike[str] | None = None,
         *,
         cores: int = 0,
         raw: bool = False,
@@ -50,7 +50,7 @@ class Aligner(WindowedAligner):
         """Load a shipped aligner by its name, such as de-en, or the one in a model folder.
 
         Args:
-            model: The name or the folder.
+            model: The name or the folder; without one, the aligner for all languages, if weft has it.
             cores: How many cores to use; 0 for all.
             raw: Text is not split into words yet. Otherwise words stand between spaces.
             reverse: Pairs have the model's target language first; so have the alignments.
@@ -60,15 +60,15 @@ class Aligner(WindowedAligner):
         """
         if cores < 0:
             raise WeftError(f"cores is a number of cores, or 0 for all, not {cores}")
-        folder = find_model(model)
+        opened = open_model(model)
         self._arguments = {
-            "model": folder, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge, "threshold": threshold,
-            "fast": fast,
+            "model": opened.path, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge,
+            "threshold": threshold, "fast": fast,
         }  # fmt: skip
-        content = read_aligner(folder, fast)
+        content = read_aligner(opened, fast)
         threshold = content.config.threshold if threshold is None else threshold
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
-        self._folder, self._tables = folder, content.tables()
+        self._folder, self._tables = opened.path, content.tables()
         self._graph = scorer_graph(content, fast)
         self._cores = cores or available_cores()
         self._start()

@@ -26,6 +26,7 @@ from weft.text.reading import Block, Corpus, Form
 from weft.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:
+    from weft.align.model_folder import ModelFolder
     from weft.align.windowed import WindowedAligner
 
 Device = Literal["cpu", "cuda"]
@@ -45,7 +46,7 @@ class Options:
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
-    model: str
+    model: Annotated[str | None, choice("NAME", "the aligner for all languages, if weft has it")] = None
     """A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model)."""
     input_format: Form = "auto"
     """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
@@ -96,8 +97,7 @@ class Job(NamedTuple):
     """What a worker process needs to align blocks."""
 
     options: Options
-    model: Path
-    is_small: bool
+    model: ModelFolder
     device: Device
     threads: int
 
@@ -113,19 +113,18 @@ class Answer(NamedTuple):
 
 def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align --model de-en corpus.tsv > links.txt`."""
-    from weft.align.model_folder import find_model, is_small_aligner
+    from weft.align.model_folder import open_model
 
     options.check()
     file, target = options.file, options.target
     corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
-    model = find_model(options.model)
-    is_small = is_small_aligner(model)
-    device = _device(options.device, model, is_small)
+    model = open_model(options.model)
+    device = _device(options.device, model)
     if options.resume and options.output is not None and is_finished(options.output):
         say(f"weft: {options.output}: already finished; --resume leaves it as it is")
         return
     form = FORMATS[options.format]
-    made_by = partial(_made_by, options, model, device) if form.is_line else None
+    made_by = partial(_made_by, options, model.path, device) if form.is_line else None
     with (
         Progress(visible=options.output is not None or not sys.stdout.isatty()) as progress,
         open_output(options.output, options.inputs, made_by, options.resume) as (out, done),
@@ -135,11 +134,11 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         if done:
             blocks = _without_first(blocks, done, f"{options.output}.partial")
         cores, workers = options.cores or available_cores(), 1
-        if is_small and not options.line_buffered:  # a whole system is too large to be in memory twice
+        if model.is_small_aligner and not options.line_buffered:  # a whole system is too large to be in memory twice
             first_two = list(itertools.islice(blocks, 2))
             blocks = itertools.chain(first_two, blocks)
             workers = min(cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
-        job = Job(options, model, is_small, device, cores // workers)
+        job = Job(options, model, device, cores // workers)
         warnings = _Warnings(options, progress)
         began, pairs = time.perf_counter(), 0
         out.write(form.start)
@@ -155,14 +154,14 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         out.write(form.end)
 
 
-def _device(wanted: Device | None, model: Path, is_small: bool) -> Device:
+def _device(wanted: Device | None, model: ModelFolder) -> Device:
     """Return where to compute. A small aligner needs no GPU, and uses one only if told to."""
-    if is_small and wanted != "cuda":
+    if model.is_small_aligner and wanted != "cuda":
         return "cpu"
     try:
         import torch
     except ImportError:
-        what = "--device cuda" if is_small else f"{model}: a whole system"
+        what = "--device cuda" if model.is_small_aligner else f"{model.path}: a whole system"
         raise WeftError(f"{what} needs torch: pip install 'weft[train]'") from None
     if wanted == "cuda" and not torch.cuda.is_available():
         raise WeftError("--device cuda: torch finds no GPU here; leave it out")
@@ -252,17 +251,17 @@ def _pairs(block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
 @functools.lru_cache(1)
 def _aligner(job: Job) -> WindowedAligner:
     """Load a small aligner or a whole system."""
-    options = job.options
+    options, folder = job.options, job.model.path
     text = {"raw": options.raw, "reverse": options.reverse}
-    if not job.is_small:
+    if not job.model.is_small_aligner:
         if options.fast:
-            raise WeftError(f"{job.model}: --fast is for small aligners; choose a --method of this whole system")
+            raise WeftError(f"{folder}: --fast is for small aligners; choose a --method of this whole system")
         from weft.model.torch_aligner import system_aligner
 
         method, merge, threshold = options.method, options.merge, options.threshold
-        return system_aligner(job.model, job.device, method, merge=merge, threshold=threshold, **text)
+        return system_aligner(folder, job.device, method, merge=merge, threshold=threshold, **text)
     if options.method:
-        raise WeftError(f"{job.model}: a small aligner has one method; leave out --method")
+        raise WeftError(f"{folder}: a small aligner has one method; leave out --method")
     merge, threshold, fast = options.merge or "mean", options.threshold, options.fast
     if job.device == "cuda":
         from weft.model.torch_aligner import scorer_aligner

@@ -64,16 +64,16 @@ def show(
 
 def _with_model(model: str, pictures: list[Picture]) -> list[Picture]:
     """Put what an aligner makes of the sentence pairs in front of the other panels."""
-    from weft.align.model_folder import find_model, is_small_aligner
+    from weft.align.model_folder import open_model
 
-    folder = find_model(model)
-    if not is_small_aligner(folder):
-        return with_system(folder, pictures)
+    opened = open_model(model)
+    if not opened.is_small_aligner:
+        return with_system(opened.path, pictures)
     from weft.align.onnx_aligner import Aligner
 
-    found = Aligner(folder).align((picture.source, picture.target) for picture in pictures)
+    found = Aligner(opened).align((picture.source, picture.target) for picture in pictures)
     return [
-        dataclasses.replace(picture, panels=(Panel(folder.name, alignment.links), *picture.panels))
+        dataclasses.replace(picture, panels=(Panel(opened.path.name, alignment.links), *picture.panels))
         for picture, alignment in zip(pictures, found, strict=True)
     ]
 

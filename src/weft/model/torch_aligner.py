@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from weft.align.attention_to_links import BatchAttention
-from weft.align.model_folder import read_aligner
+from weft.align.model_folder import ModelFolder, read_aligner
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, WordPair, encode_pairs
 from weft.config import Merge, Method
 from weft.errors import WeftError
@@ -76,7 +76,7 @@ def system_aligner(
 
 
 def scorer_aligner(
-    folder: Path,
+    folder: Path | ModelFolder,
     device: str,
     fast: bool = False,
     *,
