@@ -34,8 +34,7 @@ def test_failures_of_onnxruntime_are_one_line(failure: Exception, problem: str, 
         raise failure
 
     aligner = Aligner("ro-en", cores=1)
-    session = type("Session", (), {"run": fail})()
-    aligner._ready = [session]
+    aligner._ready = [type("Broken", (), {"encode": fail})()]
     with pytest.raises(WeftError, match=f"ro-en: cannot be computed: {problem}$"):
         aligner.align_one(*PAIR)
     monkeypatch.setattr(onnx_aligner.onnxruntime, "InferenceSession", fail)
@@ -55,15 +54,15 @@ def test_a_thread_that_cannot_be_started_is_one_line(monkeypatch: pytest.MonkeyP
 
 def test_nothing_is_printed_about_a_graph_that_cannot_be_loaded(capfd: pytest.CaptureFixture[str]) -> None:
     aligner = Aligner("ro-en", cores=1)
-    aligner._graph = b"no graph"
+    aligner._graphs = {"source": b"no graph"}
     with pytest.raises(WeftError, match="ro-en: cannot be computed: "):
-        aligner._open_session()
+        aligner._open_sessions()
     assert capfd.readouterr() == ("", "")
 
 
 def test_nothing_is_printed_about_a_graph_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
     aligner = Aligner("ro-en", cores=1)
-    aligner._tables = {name: table[:2] for name, table in aligner._tables.items()}
+    aligner._ready[0]._tables = {name: table[:2] for name, table in aligner._tables.items()}
     with pytest.raises(WeftError, match=r"ro-en: cannot be computed: .*out of data bounds"):
         aligner.align_one(*PAIR)
     assert capfd.readouterr() == ("", "")

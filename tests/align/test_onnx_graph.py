@@ -1,16 +1,17 @@
-"""The graph of a small aligner is valid ONNX, whatever the shape of its encoders."""
+"""The graphs of a small aligner are valid ONNX, whatever the shape of its encoders."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 from weft.align.model_folder import AlignerFolder, array_layouts, encoder_names, read_aligner, table_names
-from weft.align.onnx_graph import OUTPUTS, SIDES, scorer_graph
+from weft.align.onnx_aligner import Sessions
+from weft.align.onnx_graph import COMPARE, OUTPUTS, SIDES, scorer_graphs
 from weft.config import AlignerConfig, EncoderConfig, TextConfig
 from weft.text.subwords import Subwords
 
@@ -31,40 +32,62 @@ def aligner(shared: bool) -> AlignerFolder:
 
 
 @kinds
-def test_the_graph_is_valid(shared: bool, fast: bool) -> None:
-    model = onnx.load_from_string(scorer_graph(aligner(shared), fast))
-    onnx.checker.check_model(model)
+def test_the_graphs_are_valid(shared: bool, fast: bool) -> None:
     encoders = encoder_names(shared)
-    tables = [name for encoder in encoders for name in table_names(encoder)]
-    assert [one.name for one in model.graph.input] == [*SIDES, *tables]
-    assert [one.name for one in model.graph.output] == [*OUTPUTS]
-    constants = [one.name for one in model.graph.initializer]
-    assert sum(name.endswith(".norm_words.weight") for name in constants) == len(encoders)
-    assert len(constants) == len(set(constants)) and not set(constants) & set(tables)
+    graphs = {name: onnx.load_from_string(graph) for name, graph in scorer_graphs(aligner(shared), fast).items()}
+    assert [*graphs] == [*encoders, COMPARE]
+    for name, model in graphs.items():
+        onnx.checker.check_model(model)
+        ends = [*map(names, (model.graph.input, model.graph.output))]
+        constants = names(model.graph.initializer)
+        if name == COMPARE:
+            assert ends == [["states", *SIDES], [*OUTPUTS]]
+        else:
+            assert ends == [["ids", *table_names(name)], ["states"]]
+            assert sum(one.endswith(".norm_words.weight") for one in constants) == 1
+        assert len(constants) == len(set(constants)) and not set(constants) & set(ends[0])
+
+
+def names(values: Any) -> list[str]:
+    return [one.name for one in values]
 
 
 @kinds
 def test_attention_adds_up_to_one_over_what_is_not_padding(shared: bool, fast: bool) -> None:
     model = aligner(shared)
-    session = onnxruntime.InferenceSession(scorer_graph(model, fast), providers=["CPUExecutionProvider"])
-    source, target = np.array([[5, 6, 1, 0], [7, 8, 9, 1]]), np.array([[4, 1, 0], [9, 3, 1]])
-    forward, backward = map(np.asarray, session.run(None, {"source": source, "target": target, **model.tables()}))
-    assert forward.shape == backward.shape == (2, 3, 4)
-    np.testing.assert_allclose(forward.sum(2), 1, atol=1e-5)
-    np.testing.assert_allclose(backward.sum(1), 1, atol=1e-5)
-    assert not forward[0, :, 3].any() and not backward[0, 2].any()
+    sessions = Sessions(scorer_graphs(model, fast), model.tables())
+    states = sessions.encode([([5, 6], [4]), ([7, 8, 9], [9, 3])])
+    forward, backward = sessions.compare(states, [0, 1])
+    assert forward.shape == backward.shape == (2, 8, 8)
+    for pair, (source, target) in enumerate([(3, 2), (4, 3)]):
+        np.testing.assert_allclose(forward[pair, :target].sum(1), 1, atol=1e-5)
+        np.testing.assert_allclose(backward[pair, :, :source].sum(0), 1, atol=1e-5)
+        assert not forward[pair, :, source:].any() and not backward[pair, target:].any()
+
+
+@kinds
+def test_sentences_do_not_depend_on_those_beside_them(shared: bool, fast: bool) -> None:
+    model = aligner(shared)
+    sessions = Sessions(scorer_graphs(model, fast), model.tables())
+    generator = np.random.default_rng(3)
+    sizes = generator.integers(1, 9, (50, 2)).tolist()
+    pairs = [(generator.integers(2, 40, n).tolist(), generator.integers(2, 40, m).tolist()) for n, m in sizes]
+    together = sessions.encode(pairs)
+    for number, (n, m) in enumerate(sizes):
+        alone = sessions.encode([pairs[number]])
+        for ours, theirs in zip(sessions.compare(together, [number]), sessions.compare(alone, [0]), strict=True):
+            np.testing.assert_array_equal(ours[0, : m + 1, : n + 1], theirs[0, : m + 1, : n + 1])
 
 
 @pytest.mark.parametrize("fast", [False, True])
 def test_a_shared_encoder_attends_exactly_alike_in_both_directions(shared_folder: Path, fast: bool) -> None:
     model = read_aligner(shared_folder)
-    session = onnxruntime.InferenceSession(scorer_graph(model, fast), providers=["CPUExecutionProvider"])
+    sessions = Sessions(scorer_graphs(model, fast), model.tables())
     generator = np.random.default_rng(2)
-    source, target = (generator.integers(2, 16_000, (3, length)) for length in (8, 80))
-    for ids in (source, target):
-        ids[:, -3:] = [1, 0, 0]
-    one = session.run(None, {"source": source, "target": target, **model.tables()})
-    other = session.run(None, {"source": target, "target": source, **model.tables()})
+    pairs = [(generator.integers(2, 16_000, 5).tolist(), generator.integers(2, 16_000, 77).tolist()) for _ in range(3)]
+    turned = [(target, source) for source, target in pairs]
+    one, other = (sessions.compare(sessions.encode(them), [0, 1, 2]) for them in (pairs, turned))
     for ours, theirs in zip(one, reversed(other), strict=True):
-        assert np.asarray(ours).std() > 0.05  # it has something to say
-        np.testing.assert_array_equal(ours, np.asarray(theirs).transpose(0, 2, 1))
+        ours, theirs = ours[:, :78, :6], theirs[:, :6, :78]  # without padding
+        assert ours.std() > 0.05  # it has something to say
+        np.testing.assert_array_equal(ours, theirs.transpose(0, 2, 1))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 
 from weft.align.model_folder import encoder_names, read_aligner
-from weft.align.onnx_aligner import Aligner
-from weft.align.onnx_graph import scorer_graph
+from weft.align.onnx_aligner import Aligner, Sessions
+from weft.align.onnx_graph import scorer_graphs
 from weft.config import EncoderConfig
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
+from weft.text.subwords import END
 from weft.train.export import measured_ranges, save_aligner
 
 SHAPE = EncoderConfig(layers=2, width=32, feed_forward=64, heads=4)
@@ -59,9 +59,11 @@ def exported(folder: Path, scorers: tuple[Scorer, Scorer], corpus: PreparedCorpu
 
 def attention(folder: Path, fast: bool, source: torch.Tensor, target: torch.Tensor) -> list[np.ndarray]:
     content = read_aligner(folder, fast)
-    session = onnxruntime.InferenceSession(scorer_graph(content, fast), providers=["CPUExecutionProvider"])
-    inputs = {"source": source.numpy(), "target": target.numpy(), **content.tables()}
-    return [np.asarray(one) for one in session.run(None, inputs)]
+    sessions = Sessions(scorer_graphs(content, fast), content.tables())
+    source_ids, target_ids = ([row[row > END].tolist() for row in side] for side in (source, target))
+    states = sessions.encode(list(zip(source_ids, target_ids, strict=True)))
+    both = sessions.compare(states, list(range(len(source_ids))))
+    return [one[:, : target.shape[1], : source.shape[1]] for one in both]
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -1,36 +1,104 @@
 """The small aligner: a stream of sentence pairs in, an alignment for each out, in order. No torch.
 
-For a batch of sentence pairs its graph computes the attention of each piece to those of the other side, in both
-directions; links are the cells where the mean of both is high.
+Its encoders read each sentence on its own. Then the states of both sides are compared: attention of each piece to those
+of the other side, in both directions. Links are the cells where the mean of both is high.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import onnxruntime
 
 from weft.align.attention_to_links import BatchAttention
-from weft.align.model_folder import open_model, read_aligner
-from weft.align.onnx_graph import scorer_graph
+from weft.align.model_folder import open_model, read_aligner, table_names
+from weft.align.onnx_graph import COMPARE, SIDES, scorer_graphs
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
 from weft.config import Merge
 from weft.errors import WeftError
-from weft.text.subwords import END, PAD
+from weft.text.subwords import END
 from weft.workers import available_cores
 
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
-_BATCH_TOKENS = 2_048
-_STEP = 8  # sentences are padded to a multiple of this
+_CHUNK_PIECES = 16_384  # of pairs that are encoded before they are compared: 16 MB of states
+_BATCH_PIECES = 1_024
+_STEP = 8  # sentences are padded to a multiple of this to compare them
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
+
+
+class States(NamedTuple):
+    """The states of the sentences of pairs."""
+
+    values: np.ndarray  # (pieces, width)
+    starts: np.ndarray  # (side, pair): which of them is the first of a sentence
+    lengths: np.ndarray  # (side, pair): how many are the sentence's, with that of end-of-sentence
+
+    def batches(self) -> Iterator[list[int]]:
+        """Yield the numbers of pairs to compare together.
+
+        Their sides have the same lengths if padded, which depend on nothing but the pair: so a pair is always computed
+        in the same way.
+        """
+        by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, (source, target) in enumerate(_padded(self.lengths).T.tolist()):
+            by_shape[source, target].append(number)
+        for shape, numbers in by_shape.items():
+            yield from _parts(numbers, max(shape))
+
+    def rows(self, side: int, batch: list[int]) -> np.ndarray:
+        """Return which states are those of each pair, padded with −1. (batch, length)"""
+        lengths = self.lengths[side, batch]
+        places = np.arange(_padded(lengths).max())
+        return np.where(places < lengths[:, None], self.starts[side, batch][:, None] + places, -1)
+
+
+class Sessions:
+    """The graphs of a small aligner, ready to run in one thread."""
+
+    def __init__(self, graphs: Mapping[str, bytes], tables: Mapping[str, np.ndarray]) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.log_severity_level = _SILENT
+        options.enable_mem_pattern = False  # or it would keep one for each of hundreds of shapes
+        self._sessions = {  # without fallback: before that, onnxruntime prints to stdout
+            name: onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"], enable_fallback=0)
+            for name, graph in graphs.items()
+        }
+        self._tables = tables
+
+    def encode(self, pairs: list[tuple[list[int], list[int]]]) -> States:
+        """Encode the ids of the sentences of pairs, those of one length together."""
+        encoders = [name for name in self._sessions if name != COMPARE]  # one, or one for each side
+        sentences = [(encoders[0], source) for source, _ in pairs] + [(encoders[-1], target) for _, target in pairs]
+        by_length: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for number, (encoder, ids) in enumerate(sentences):
+            by_length[encoder, len(ids) + 1].append(number)
+        values, starts, place = [], np.zeros(len(sentences), np.int64), 0
+        for (encoder, length), numbers in by_length.items():
+            tables = {name: self._tables[name] for name in table_names(encoder)}
+            for part in _parts(numbers, length):
+                ids = np.array([[*sentences[number][1], END] for number in part], np.int64)
+                (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables})
+                values.append(np.asarray(states).reshape(ids.size, -1))
+                starts[part] = np.arange(place, place + ids.size, length)
+                place += ids.size
+        lengths = np.array([len(ids) + 1 for _, ids in sentences])
+        return States(np.concatenate(values), starts.reshape(2, -1), lengths.reshape(2, -1))
+
+    def compare(self, states: States, batch: list[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the attention of both directions for some of the pairs. (batch, target, source)"""
+        rows = {side: states.rows(number, batch) for number, side in enumerate(SIDES)}
+        forward, backward = self._sessions[COMPARE].run(None, {"states": states.values, **rows})
+        return np.asarray(forward), np.asarray(backward)
 
 
 class Aligner(WindowedAligner):
@@ -69,16 +137,16 @@ class Aligner(WindowedAligner):
         threshold = content.config.threshold if threshold is None else threshold
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = opened.path, content.tables()
-        self._graph = scorer_graph(content, fast)
+        self._graphs = scorer_graphs(content, fast)
         self._cores = cores or available_cores()
         self._start()
 
     def _start(self) -> None:
-        """Make threads and a session, in this process."""
+        """Make threads and sessions, in this process."""
         self._process = os.getpid()
-        # One session per thread, one batch per thread: faster than sharing a session or splitting a batch.
+        # Sessions of its own for each thread: faster than sharing them or splitting a batch.
         self._workers: ThreadPoolExecutor | None = ThreadPoolExecutor(self._cores)
-        self._ready = [self._open_session()]  # for the thread that comes first
+        self._ready = [self._open_sessions()]  # for the thread that comes first
         self._own = threading.local()
 
     def __reduce__(self) -> tuple[Callable[..., Aligner], tuple[()]]:
@@ -99,14 +167,9 @@ class Aligner(WindowedAligner):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _open_session(self) -> onnxruntime.InferenceSession:
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.log_severity_level = _SILENT
-        with self._failures():  # without fallback: before that, onnxruntime prints to stdout
-            return onnxruntime.InferenceSession(
-                self._graph, options, providers=["CPUExecutionProvider"], enable_fallback=0
-            )
+    def _open_sessions(self) -> Sessions:
+        with self._failures():
+            return Sessions(self._graphs, self._tables)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -119,71 +182,60 @@ class Aligner(WindowedAligner):
                 problem = "not enough memory"
             raise WeftError(f"{self._folder}: cannot be computed: {problem}") from None
 
-    def _session(self) -> onnxruntime.InferenceSession:
-        """Return the calling thread's session, opened on first use."""
+    def _sessions(self) -> Sessions:
+        """Return the calling thread's sessions, opened on first use."""
         own = self._own  # another thread may start anew after a fork
-        if not hasattr(own, "session"):
+        if not hasattr(own, "sessions"):
             try:
-                own.session = self._ready.pop()
+                own.sessions = self._ready.pop()
             except IndexError:
-                own.session = self._open_session()
-        return own.session
+                own.sessions = self._open_sessions()
+        return own.sessions
 
     def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
         if self._workers is None:
             raise WeftError("this aligner is closed; load it again")
         if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
             self._start()
-        batches = list(_batches(encoded))
+        chunks = _chunks(encoded, self._cores)
         with self._failures():  # for want of memory there may be no thread
-            results = self._workers.map(self._align_batch, batches)
+            results = self._workers.map(self._align_chunk, chunks)
         for aligned in results:
             yield from aligned
 
-    def _align_batch(self, batch: list[EncodedPair]) -> list[Aligned]:
-        source_length, target_length = _shape(batch[0])
-        ids = {
-            "source": _rows([pair.source.ids for pair in batch], source_length),
-            "target": _rows([pair.target.ids for pair in batch], target_length),
-        }
-        session = self._session()
+    def _align_chunk(self, pairs: list[EncodedPair]) -> list[Aligned]:
+        sessions, aligned = self._sessions(), []
         with self._failures():
-            forward, backward = map(np.asarray, session.run(None, {**self._tables, **ids}))
-        attention = BatchAttention.of(
-            forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
-        )
-        links, scores = attention.links(self.merge, self.threshold), attention.scores()
-        return [Aligned(*found) for found in zip(batch, links, scores, strict=True)]
+            states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
+        for batch in states.batches():
+            with self._failures():
+                forward, backward = sessions.compare(states, batch)
+            found = [pairs[number] for number in batch]
+            attention = BatchAttention.of(
+                forward, backward, [pair.source.words for pair in found], [pair.target.words for pair in found]
+            )
+            aligned += map(Aligned, found, attention.links(self.merge, self.threshold), attention.scores())
+        return aligned
 
 
 load = Aligner
 """``weft.load("de-en")`` reads better."""
 
 
-def _shape(pair: EncodedPair) -> tuple[int, int]:
-    """Return the padded lengths of a pair's sides, end-of-sentence included. They depend on nothing but the pair.
-
-    Pairs share a batch only if they have the same shape, so a pair is always computed in the same way.
-    """
-    source, target = (-(-(len(side.ids) + 1) // _STEP) * _STEP for side in (pair.source, pair.target))
-    return source, target
-
-
-def _batches(encoded: Iterable[EncodedPair]) -> Iterator[list[EncodedPair]]:
-    """Yield batches of pairs of one shape, as large as the budget of tokens allows."""
-    by_shape: dict[tuple[int, int], list[EncodedPair]] = defaultdict(list)
-    for pair in encoded:
-        by_shape[_shape(pair)].append(pair)
-    for shape, pairs in by_shape.items():
-        size = max(1, _BATCH_TOKENS // max(shape))
-        for first in range(0, len(pairs), size):
-            yield pairs[first : first + size]
+def _chunks(encoded: Iterable[EncodedPair], cores: int) -> list[list[EncodedPair]]:
+    """Return pairs of similar length in chunks, about as many pieces in each, at least one chunk for each core."""
+    pairs = sorted(encoded, key=lambda pair: (len(pair.source.ids), len(pair.target.ids)))
+    ends = list(itertools.accumulate(len(pair.source.ids) + len(pair.target.ids) for pair in pairs))
+    size = min(_CHUNK_PIECES, ends[-1] // cores + 1) if ends else 1
+    numbered = itertools.groupby(zip(ends, pairs, strict=True), lambda one: one[0] // size)
+    return [[pair for _, pair in chunk] for _, chunk in numbered]
 
 
-def _rows(sentences: list[list[int]], length: int) -> np.ndarray:
-    """Return ids, each sentence with its end, padded. (batch, length)"""
-    rows = np.full((len(sentences), length), PAD, np.int64)
-    for row, ids in enumerate(sentences):
-        rows[row, : len(ids)] = ids
-        rows[row, len(ids)] = END
-    return rows
+def _padded(lengths: np.ndarray) -> np.ndarray:
+    return -(-lengths // _STEP) * _STEP
+
+
+def _parts(numbers: list[int], length: int) -> Iterator[list[int]]:
+    """Yield parts as large as the budget of pieces allows, if each number stands for so many."""
+    size = max(1, _BATCH_PIECES // length)
+    return (numbers[first : first + size] for first in range(0, len(numbers), size))

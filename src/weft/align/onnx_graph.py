@@ -1,13 +1,14 @@
-"""The ONNX graph of a small aligner, built in memory from the arrays of its model folder.
+"""The ONNX graphs of a small aligner, built in memory from the arrays of its model folder.
 
-Embeddings are eight-bit integers with a scale for each word. Their tables are inputs of the graph, so that onnxruntime
+Embeddings are eight-bit integers with a scale for each word. Their tables are inputs of the graphs, so that onnxruntime
 reads them where they are: in files that all processes map. Matrix products are computed in integers: weights have seven
 bits and a scale for each row (with eight, sums overflow on older processors), inputs eight bits and one scale for each
 product, measured on real text beforehand. Scales measured at run time would be shared by all sentences in a batch, so a
 pair's links would depend on its neighbours.
 
-Operators were chosen by measured speed: fused QAttention takes less than half the time of the unfused version, but
-fused Add+LayerNorm takes twice as long as the two separate operators.
+Operators were chosen by measured speed. An encoder reads sentences of one length, so it computes no padding and needs
+no masks, which take a seventh of attention's time. Attention after three integer products takes less time than
+QAttention, which multiplies for each head on its own; fused Add+LayerNorm takes eight times as long as LayerNorm.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 from weft.align.model_folder import AlignerFolder, encoder_names, table_names
 from weft.config import EncoderConfig
-from weft.text.subwords import PAD
 
-SIDES = ("source", "target")  # inputs: the ids of both sides
+SIDES = ("source", "target")
+COMPARE = "compare"  # the name of the graph that compares the states of both sides
 OUTPUTS = ("forward", "backward")  # the attention of both directions
 _RUNTIME = "com.microsoft"  # operators that onnxruntime adds to the standard
-_OPERATORS = [{"domain": "", "version": 17}, {"domain": _RUNTIME, "version": 1}]
-_FLOAT, _UINT8, _INT8, _INT32, _INT64 = 1, 2, 3, 6, 7  # ONNX's numbers of element types
+_OPERATORS = [{"domain": "", "version": 23}, {"domain": _RUNTIME, "version": 1}]
+_FLOAT, _UINT8, _INT8, _INT64 = 1, 2, 3, 7  # ONNX's numbers of element types
 _TYPES = {np.float32: _FLOAT, np.uint8: _UINT8, np.int8: _INT8, np.int64: _INT64}
 _HIDDEN = -1e9  # added to a masked score
 _EPSILON = 1e-5  # of layer norms, as in torch
+_ALL = slice(None)
 
 # The part of ONNX's messages that is needed: name, type and number of each field; a star marks lists.
 _MESSAGES = {
@@ -48,27 +50,30 @@ _MESSAGES = {
 _ATTRIBUTES = {float: ("f", 1), int: ("i", 2), list: ("ints", 7)}  # field and type number of an attribute's value
 
 
-def scorer_graph(model: AlignerFolder, fast: bool) -> bytes:
-    """Build the graph of an aligner's encoders, or of the fast ones. Returns what onnxruntime loads.
+def scorer_graphs(model: AlignerFolder, fast: bool) -> dict[str, bytes]:
+    """Build the graphs of an aligner, or those of its fast encoders: what onnxruntime loads, by name.
 
-    Its inputs are the ids of sentence pairs, ``source`` and ``target``, (batch, length), each row ended by
-    end-of-sentence and padded; and the tables of the aligner. Its outputs are ``forward`` and ``backward``, both
-    (batch, target, source).
+    There is one for each of ``encoder_names``. Its inputs are the ``ids`` of sentences of one length, (batch, length),
+    each ended by end-of-sentence, and the tables of the encoder; its output are ``states``, (batch, length, width).
+    The graph ``COMPARE`` has as inputs ``states``, (pieces, width), and for each side which of them are a pair's,
+    (batch, length), padded with −1. Its outputs are ``forward`` and ``backward``, both (batch, target, source).
     """
-    width, encoders = model.config.encoders.width, encoder_names(model.config.shared)
-    graph = _Graph(*model.encoders(fast), width)
-    graph.attend(encoders[0], encoders[-1])
-    inputs = [_value(side, _INT64, "batch", f"{side}_length") for side in SIDES]
-    for table, scales in map(table_names, encoders):
-        inputs += [_value(table, _INT8, "words", width), _value(scales, _FLOAT, "words", 1)]
-    content = {
-        "name": "weft",
-        "node": graph.nodes,
-        "initializer": graph.constants.values(),
-        "input": inputs,
-        "output": [_value(output, _FLOAT, "batch", "target_length", "source_length") for output in OUTPUTS],
-    }
-    return _model_message()(ir_version=9, graph=content, opset_import=_OPERATORS).SerializeToString()
+    width, shared = model.config.encoders.width, model.config.shared
+    arrays, shape = model.encoders(fast)
+    graphs = {}
+    for encoder in encoder_names(shared):
+        table, scales = table_names(encoder)
+        graph = _Graph(arrays, shape, width)
+        graph.encode(encoder)
+        tables = [_value(table, _INT8, "words", width), _value(scales, _FLOAT, "words", 1)]
+        output = _value("states", _FLOAT, "batch", "length", shape.width)
+        graphs[encoder] = graph.message([_value("ids", _INT64, "batch", "length"), *tables], [output])
+    graph = _Graph(arrays, shape, width)
+    graph.attend(shared)
+    pairs = [_value(side, _INT64, "batch", f"{side}_length") for side in SIDES]
+    outputs = [_value(output, _FLOAT, "batch", "target_length", "source_length") for output in OUTPUTS]
+    graphs[COMPARE] = graph.message([_value("states", _FLOAT, "pieces", shape.width), *pairs], outputs)
+    return graphs
 
 
 class _Graph:
@@ -78,6 +83,12 @@ class _Graph:
         self._arrays, self._shape, self._width = arrays, shape, width
         self.nodes: list[dict[str, Any]] = []
         self.constants: dict[str, dict[str, Any]] = {}
+
+    def message(self, inputs: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> bytes:
+        """Return the graph as onnxruntime reads it."""
+        content = {"name": "weft", "node": self.nodes, "initializer": self.constants.values()}
+        content |= {"input": inputs, "output": outputs}
+        return _model_message()(ir_version=10, graph=content, opset_import=_OPERATORS).SerializeToString()
 
     def __call__(self, operator: str, *inputs: str, output: str = "", domain: str = "", **attributes: Any) -> str:
         output = output or f"{operator.lower()}_{len(self.nodes)}"
@@ -109,83 +120,74 @@ class _Graph:
         scale, zero_point = self.learned(f"{layer}.input_scale"), self.constant(0 if positive else 128, np.uint8)
         return self("QuantizeLinear", states, scale, zero_point), scale, zero_point
 
-    def matrix(self, layer: str) -> tuple[str, str]:
-        """Add the weights of a layer, (input, output), and the scale of each column."""
-        name = f"{layer}.weight"
-        scales = self.constant(self._arrays[f"{name}.scale"][:, 0], name=f"{name}.scale")
-        return self.constant(self._arrays[name].T, np.int8, name), scales
-
-    def linear(self, states: str, layer: str, positive: bool = False) -> str:
-        """Apply a linear layer; with ``positive``, to the ReLU of its input."""
-        integers, scale, zero_point = self.quantised(states, layer, positive)
-        matrix, scales = self.matrix(layer)
+    def product(self, quantised: tuple[str, str, str], layer: str, rows: slice = _ALL, output: str = "") -> str:
+        """Multiply integers by the weights of a layer, or by some of its rows."""
+        integers, scale, zero_point = quantised
+        name = f"{layer}.weight" if rows == _ALL else f"{layer}.weight.{rows.start}"
+        matrix = self.constant(self._arrays[f"{layer}.weight"][rows].T, np.int8, name)
+        scales = self.constant(self._arrays[f"{layer}.weight.scale"][rows, 0], name=f"{name}.scale")
         bias = ["", self.learned(f"{layer}.bias")] if f"{layer}.bias" in self._arrays else []
-        return self("MatMulIntegerToFloat", integers, matrix, scale, scales, zero_point, *bias, domain=_RUNTIME)
+        inputs = [integers, matrix, scale, scales, zero_point, *bias]
+        return self("MatMulIntegerToFloat", *inputs, domain=_RUNTIME, output=output)
+
+    def linear(self, states: str, layer: str, positive: bool = False, output: str = "") -> str:
+        """Apply a linear layer; with ``positive``, to the ReLU of its input."""
+        return self.product(self.quantised(states, layer, positive), layer, output=output)
 
     def norm(self, states: str, name: str) -> str:
         weight, bias = self.learned(f"{name}.weight"), self.learned(f"{name}.bias")
         return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=_EPSILON)
 
-    def attention(self, states: str, name: str, lengths: str) -> str:
-        """Apply self-attention within the sentence of each row."""
-        integers, scale, zero_point = self.quantised(states, f"{name}.project")
-        matrix, scales = self.matrix(f"{name}.project")
-        bias = self.constant(np.zeros(3 * self._shape.width), name="no_bias")
-        inputs = [integers, matrix, bias, scale, scales, lengths, zero_point, self.constant(0, np.int8)]
-        attended = self("QAttention", *inputs, domain=_RUNTIME, num_heads=self._shape.heads)
-        return self.linear(attended, f"{name}.output")
+    def attention(self, states: str, name: str) -> str:
+        """Apply self-attention within each sentence."""
+        layer, width, heads = f"{name}.project", self._shape.width, self._shape.heads
+        quantised = self.quantised(states, layer)
+        parts = [self.product(quantised, layer, slice(first, first + width)) for first in (0, width, 2 * width)]
+        return self.linear(self("Attention", *parts, q_num_heads=heads, kv_num_heads=heads), f"{name}.output")
 
-    def words(self, side: str, encoder: str) -> str:
+    def words(self, encoder: str) -> str:
         """Look up embeddings, scaled by √width as in all models. (batch, length, width)"""
-        rows, scales = (self("Gather", table, side) for table in table_names(encoder))
+        rows, scales = (self("Gather", table, "ids") for table in table_names(encoder))
         scales = self("Mul", scales, self.constant(self._width**0.5))
         words = self("Mul", self("Cast", rows, to=_FLOAT), scales)
         narrow = f"{encoder}.embedding.narrow"
         return self.linear(words, narrow) if f"{narrow}.weight" in self._arrays else words
 
-    def positions(self, side: str) -> str:
+    def positions(self) -> str:
         """Compute ``layers.sinusoids`` for the length of a batch; a table would take a megabyte. (length, width)"""
-        length = self("Squeeze", self("Shape", side, start=1))
+        length = self("Squeeze", self("Shape", "ids", start=1))
         places = self("Range", self.constant(0, np.int64), length, self.constant(1, np.int64))
         places = self("Unsqueeze", self("Cast", places, to=_FLOAT), self.constant([1], np.int64))
         angles = self("Mul", places, self.learned("rates"))
         return self("Concat", self("Sin", angles), self("Cos", angles), axis=1)
 
-    def padding(self, side: str) -> str:
-        """Mark the places without a piece. (batch, length)"""
-        return self("Equal", side, self.constant(PAD, np.int64))
-
-    def lengths(self, side: str) -> str:
-        """Count the pieces in each row. (batch,)"""
-        real = self("Cast", self("Not", self.padding(side)), to=_INT32)
-        return self("ReduceSum", real, self.constant([1], np.int64), keepdims=0)
-
-    def encode(self, side: str, encoder: str) -> str:
-        """Compute states to compare with those of the other side. (batch, length, width)"""
-        words, lengths = self.words(side, encoder), self.lengths(side)
-        states = self("Add", words, self.positions(side))
+    def encode(self, encoder: str) -> None:
+        """Compute the output ``states``. (batch, length, width)"""
+        words = self.words(encoder)
+        states = self("Add", words, self.positions())
         for layer in (f"{encoder}.layers.{number}" for number in range(self._shape.layers)):
             normed = self.norm(states, f"{layer}.norm_attention")
-            states = self("Add", states, self.attention(normed, f"{layer}.attention", lengths))
+            states = self("Add", states, self.attention(normed, f"{layer}.attention"))
             inner = self.linear(self.norm(states, f"{layer}.norm_feed_forward"), f"{layer}.feed_forward.0")
             states = self("Add", states, self.linear(inner, f"{layer}.feed_forward.2", positive=True))
         both = self("Add", self.norm(words, f"{encoder}.norm_words"), self.norm(states, f"{encoder}.norm_states"))
-        return self.linear(both, f"{encoder}.project")
+        self.linear(both, f"{encoder}.project", output="states")
 
     def products(self, rows: str, columns: str) -> str:
         """Multiply the states of each pair of places. (batch, rows, columns)"""
         return self("MatMul", rows, self("Transpose", columns, perm=[0, 2, 1]))
 
-    def attend(self, *encoders: str) -> None:
-        """Compute both directions' attention, the graph's ``OUTPUTS``. (batch, target, source)"""
-        source, target = map(self.encode, SIDES, encoders)
+    def attend(self, shared: bool) -> None:
+        """Compute both directions' attention, the outputs ``OUTPUTS``. (batch, target, source)"""
+        source, target = (self("Gather", "states", side) for side in SIDES)
         scores, scale = self.products(target, source), self._shape.width**-0.5
-        if len(set(encoders)) == 1:  # with the other order of the sides: both add up the same numbers, rounded alike
+        if shared:  # with the other order of the sides: both add up the same numbers, rounded alike
             scores = self("Add", scores, self("Transpose", self.products(source, target), perm=[0, 2, 1]))
             scale /= 2
         scores = self("Mul", scores, self.constant(scale))
         for output, axis, side in zip(OUTPUTS, (2, 1), SIDES, strict=True):
-            hidden = self("Mul", self("Cast", self.padding(side), to=_FLOAT), self.constant(_HIDDEN))
+            padding = self("Less", side, self.constant(0, np.int64))
+            hidden = self("Mul", self("Cast", padding, to=_FLOAT), self.constant(_HIDDEN))
             hidden = self("Unsqueeze", hidden, self.constant([3 - axis], np.int64))
             self("Softmax", self("Add", scores, hidden), axis=axis, output=output)
 
