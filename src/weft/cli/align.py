@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import sys
 import time
@@ -33,6 +34,7 @@ Device = Literal["cpu", "cuda"]
 
 _MOST_PROCESSES = 16  # each has a model in memory
 _MOST_WARNINGS = 10
+_OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 _BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
 
 
@@ -251,6 +253,7 @@ def _pairs(block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
 @functools.lru_cache(1)
 def _aligner(job: Job) -> WindowedAligner:
     """Load a small aligner or a whole system."""
+    gc.set_threshold(_OBJECTS)
     options, folder = job.options, job.model.path
     text = {"raw": options.raw, "reverse": options.reverse}
     if not job.model.is_small_aligner:
