@@ -178,3 +178,14 @@ def test_gold_is_one_table_or_many(tmp_path: Path) -> None:
     plain = load_recipe(recipe_file(tmp_path, 'run = "run"'), settings)
     assert plain.gold == (GoldConfig(*files),)
     assert overridden(plain, ["gold.source=b", "gold.target=c", "gold.links=d"]).gold == (GoldConfig("b", "c", "d"),)
+
+
+def test_the_recipe_of_many_languages_names_each_once() -> None:
+    recipe = load_recipe(find_recipe("multi"))
+    pairs = ["-".join(text.languages) for text in recipe.texts]
+    languages = {name for text in recipe.texts for name in text.languages}
+    assert len(languages) == 27 and "sl" not in languages  # kept away, to see what a new language gets
+    assert len(set(pairs)) == 27 and len(pairs) == 29  # German and Romanian have two corpora
+    assert len({gold.name for gold in recipe.gold}) == len(recipe.gold) == 18
+    assert all(gold.content == ("pud" in gold.links) for gold in recipe.gold)
+    assert {name for pair in recipe.prepare.zero_shot for name in pair.split("-")} <= languages

@@ -43,7 +43,7 @@ def model(corpus: PreparedCorpus, tmp_path_factory: pytest.TempPathFactory) -> P
 def test_version_and_usage_errors() -> None:
     assert weft("--version").stdout.startswith(b"weft ")
     assert weft("nonsense").returncode == 2
-    assert weft("prepare").returncode == 2
+    assert "name the folder to make with --output" in one_line(weft("prepare"))
     assert weft("plot").returncode == 2
     assert weft("prepare", "x.tsv", "--output", "y", "--force", "maybe").returncode == 2
     assert "merges must be of type int" in one_line(weft("prepare", "x.tsv", "merges=many", "--output", "y"))

@@ -50,3 +50,15 @@ def test_half_a_surrogate_pair_is_a_bad_line(tmp_path: Path) -> None:
         prepare((str(text), "merges=5"), output=tmp_path / "out")
     prepare((str(text), "merges=5", "skip_bad=true"), output=tmp_path / "out")
     assert open_prepared(tmp_path / "out").manifest.counts == {"read": 2, "bad": 1, "kept": 1}
+
+
+def test_the_text_of_a_recipe_is_prepared_where_training_looks_for_it(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.tsv").write_text(f"{name}\tb\n" * 3, encoding="utf-8")
+    tables = "".join(f"[[corpora]]\nfiles = ['{tmp_path / name}.tsv']\n" for name in ("one", "two"))
+    (tmp_path / "recipe.toml").write_text(f"run = '{tmp_path / 'run'}'\nprepare.merges = 9\n{tables}")
+    prepare((str(tmp_path / "recipe.toml"), "prepare.merges=5"))
+    made = open_prepared(tmp_path / "run" / "corpus").manifest
+    assert [record.pairs for record in made.corpora] == [3, 3] and made.options.merges == 5
+    with pytest.raises(WeftError, match="name the folder to make with --output"):
+        prepare((str(tmp_path / "one.tsv"),))

@@ -348,10 +348,11 @@ def test_pairs_by_way_of_english_are_a_corpus_of_their_own(three: list[CorpusCon
     prepared = prepare(three, config, tmp_path / "corpus")
     assert prepared.manifest.inputs == tuple(three)
     made = prepared.manifest.corpora[-1]
-    assert (made.pairs, made.counts) == (100, {"kept": 100})
+    assert (made.pairs, made.counts) == (100, {})
+    assert "300 of 300 pairs and 100 by way of English" in report(prepared)
     assert "pivots: 100 pairs" in report(prepared)
     pairs = training_pairs(prepared)
-    assert len(pairs) == 400 == prepared.manifest.counts["kept"]
+    assert len(pairs) == 400 and prepared.manifest.counts["kept"] == 300
     for first, second in pairs[300:]:
         assert first != second
         assert first.replace("qq", "e").replace("ww", "e") == second.replace("ww", "e").replace("zz", "e")

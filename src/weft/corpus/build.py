@@ -78,7 +78,7 @@ def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: Pre
     if config.pivots:
         made = _add_pivots(read, keep, config, spool)
         keep = np.concatenate([keep, np.ones(made, bool)])
-        records.append(CorpusRecord(CorpusConfig(), made, {"kept": made}))
+        records.append(CorpusRecord(CorpusConfig(), made, {}))
 
     text = _TrainingText(spool, keep, records)
     subwords = _learn(text, config, processes, progress)
@@ -400,8 +400,9 @@ def report(corpus: PreparedCorpus) -> str:
     manifest = corpus.manifest
     counts, bad_lines = manifest.counts, manifest.bad_lines
     sizes = " / ".join(f"{manifest.pieces[side]:,}" for side in SIDES)
+    made = f" and {len(corpus) - counts['kept']:,} by way of English" if len(corpus) > counts["kept"] else ""
     lines = [
-        f"{corpus.folder}: {counts['kept']:,} of {counts['read']:,} pairs, {sizes} pieces, "
+        f"{corpus.folder}: {counts['kept']:,} of {counts['read']:,} pairs{made}, {sizes} pieces, "
         f"vocabulary of {manifest.vocabulary:,} ({manifest.merges:,} merges)"
     ]
     if left_out := _left_out(counts):
