@@ -29,7 +29,7 @@ from weft.text.subwords import END
 from weft.workers import available_cores
 
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
-_CHUNK_PIECES = 16_384  # of pairs that are encoded before they are compared: 16 MB of states
+_CHUNK_PIECES = 8_192  # of pairs that are encoded before they are compared: 8 MB of states
 _BATCH_PIECES = 1_024
 _STEP = 8  # sentences are padded to a multiple of this to compare them
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
@@ -74,6 +74,7 @@ class Sessions:
             for name, graph in graphs.items()
         }
         self._tables = tables
+        self._width = self._sessions[COMPARE].get_inputs()[0].shape[1]  # of states
 
     def encode(self, pairs: list[tuple[list[int], list[int]]]) -> States:
         """Encode the ids of the sentences of pairs, those of one length together."""
@@ -82,17 +83,18 @@ class Sessions:
         by_length: dict[tuple[str, int], list[int]] = defaultdict(list)
         for number, (encoder, ids) in enumerate(sentences):
             by_length[encoder, len(ids) + 1].append(number)
-        values, starts, place = [], np.zeros(len(sentences), np.int64), 0
+        lengths = np.array([len(ids) + 1 for _, ids in sentences])
+        values = np.empty((lengths.sum(), self._width), np.float32)
+        starts, place = np.zeros_like(lengths), 0
         for (encoder, length), numbers in by_length.items():
             tables = {name: self._tables[name] for name in table_names(encoder)}
             for part in _parts(numbers, length):
                 ids = np.array([[*sentences[number][1], END] for number in part], np.int64)
                 (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables})
-                values.append(np.asarray(states).reshape(ids.size, -1))
+                values[place : place + ids.size] = np.asarray(states).reshape(ids.size, -1)
                 starts[part] = np.arange(place, place + ids.size, length)
                 place += ids.size
-        lengths = np.array([len(ids) + 1 for _, ids in sentences])
-        return States(np.concatenate(values), starts.reshape(2, -1), lengths.reshape(2, -1))
+        return States(values, starts.reshape(2, -1), lengths.reshape(2, -1))
 
     def compare(self, states: States, batch: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the attention of both directions for some of the pairs. (batch, target, source)"""
