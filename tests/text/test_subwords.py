@@ -189,3 +189,25 @@ def test_very_long_words_are_not_kept_in_memory() -> None:
     for length in (50, 500, 5_000):
         assert len(subwords.pieces_of_word("x" * length)) == length + 1
     assert max(map(len, subwords._cache)) == 50
+
+
+def test_a_vocabulary_can_be_extended() -> None:
+    subwords = Subwords.learn(["abab abab abba"] * 3, merges=2, text=TextConfig())
+    words = {subwords.pieces_of_word(word): count for word, count in (("abba", 9), ("baba", 5), ("rare", 1))}
+    larger, made_of = subwords.extended(words, merges=100)
+    assert larger.spellings[: len(subwords)] == subwords.spellings
+    for piece, parts in enumerate(made_of, start=len(subwords)):
+        assert larger.spellings[piece] == "".join(subwords.spellings[part] for part in parts)
+    assert len(larger) == len(subwords) + len(made_of) > len(subwords)
+    assert [len(larger.pieces_of_word(word)) for word in ("abba", "baba")] == [1, 1]
+    assert larger.pieces_of_word("rare") == subwords.pieces_of_word("rare")
+    assert larger.decode(larger.encode(["abba", "rare"]).ids) == ["abba", "rare"]
+
+
+def test_an_extended_vocabulary_is_a_vocabulary(tmp_path: Path) -> None:
+    subwords = Subwords.learn(["abab abab abba"] * 3, merges=2, text=TextConfig())
+    larger, _ = subwords.extended({subwords.pieces_of_word("abba"): 9}, merges=1)
+    larger.save(tmp_path / "tokenizer.json")
+    assert Subwords.load(tmp_path / "tokenizer.json", TextConfig(), len(subwords) + 1).spellings == larger.spellings
+    same, made_of = subwords.extended({subwords.pieces_of_word("abba"): 3}, merges=100)
+    assert made_of == [] and same.spellings == subwords.spellings

@@ -7,7 +7,7 @@ piece of a word, and no other, begins with a marked space: the word of each piec
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ _SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece 
 _MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
 _CACHED_WORDS = 200_000  # words repeat
 _LONGEST_CACHED = 100  # characters: longer words hardly repeat, and would fill the memory
+_PRIVATE = 0xF0000  # the first of Unicode's characters for private use
+_LEAST_FREQUENCY = 4  # of two pieces that become one when a vocabulary is extended
 _MOST_BYTES = 50_000_000  # of a tokenizer file
 
 
@@ -65,6 +67,35 @@ class Subwords:
         vocabulary.update({piece: index + len(_SPECIAL) for piece, index in learned["vocab"].items()})
         merged = models.BPE(vocabulary, [tuple(merge) for merge in learned["merges"]])
         return cls(_plain_tokenizer(merged), text)
+
+    def extended(self, words: Mapping[tuple[int, ...], int], merges: int) -> tuple[Subwords, list[tuple[int, ...]]]:
+        """Learn so many merges more from words, given as their pieces, and how often each is there.
+
+        Returns the larger vocabulary, in which pieces keep their numbers, and the pieces that each new one is made of.
+        """
+        # For the library each piece is a character of its own.
+        tokenizer = Tokenizer(models.BPE())
+        tokenizer.pre_tokenizer = pre_tokenizers.Split("\n", "removed")
+        alphabet = sorted({chr(_PRIVATE + piece) for word in words for piece in word})
+        trainer = trainers.BpeTrainer(  # pyrefly: ignore
+            vocab_size=len(alphabet) + merges,
+            initial_alphabet=alphabet,
+            show_progress=False,
+            min_frequency=_LEAST_FREQUENCY,
+        )
+        spelled = ("".join(chr(_PRIVATE + piece) for piece in word) + "\n" for word in words)
+        tokenizer.train_from_iterator(
+            (one * count for one, count in zip(spelled, words.values(), strict=True)), trainer
+        )
+        model = json.loads(self._tokenizer.to_str())["model"]
+        vocabulary, merged = model["vocab"], [tuple(merge) for merge in model["merges"]]
+        made_of = []
+        for pair in json.loads(tokenizer.to_str())["model"]["merges"]:
+            halves = [[ord(character) - _PRIVATE for character in half] for half in pair]
+            merged.append(tuple("".join(self.spellings[piece] for piece in half) for half in halves))
+            if vocabulary.setdefault("".join(merged[-1]), len(vocabulary)) == len(self) + len(made_of):
+                made_of.append(tuple(halves[0] + halves[1]))
+        return Subwords(_plain_tokenizer(models.BPE(vocabulary, merged)), self.text), made_of
 
     @classmethod
     def load(cls, path: Path, text: TextConfig, size: int | None = None) -> Subwords:
