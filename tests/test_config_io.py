@@ -20,8 +20,8 @@ def test_true_is_not_one() -> None:
 
 
 def test_settings_of_any_config() -> None:
-    tuned = with_settings(TuneConfig(), ["training.updates=5", "lexicon=7"])
-    assert tuned.lexicon == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
+    tuned = with_settings(TuneConfig(), ["training.updates=5", "pairs=7"])
+    assert tuned.pairs == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
     assert with_settings(PrepareConfig(), ["text.tokenisation=simple"]).text.tokenisation == "simple"
     assert with_settings(PrepareConfig(), []) == PrepareConfig()
     with pytest.raises(WeftError, match="settings: unknown setting 'merge'"):

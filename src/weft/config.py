@@ -365,20 +365,22 @@ class ScorerConfig:
 
 
 @dataclass(frozen=True)
-class TuneConfig(RefineConfig):
+class TuneConfig:
     """How a small aligner is tuned to other text."""
 
-    pairs: int = 100_000
-    """Learn from so many pairs at most (0: all)."""
+    pairs: int = 40_000
+    """Learn from so many pairs at most, chosen at random (0: all)."""
+    merges: int = 4_000
+    """Join pieces of the vocabulary that are often side by side, so many times at most."""
     training: TrainingConfig = field(
         default_factory=lambda: dataclasses.replace(
-            RefineConfig().training, updates=300, target_tokens=3_000, learning_rate=5e-4
+            RefineConfig().training, updates=600, target_tokens=1_500, learning_rate=2e-3
         )
     )
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        _at_least(self, 0, "pairs", "merges")
         _at_least(self.training, 1, "updates")
         _shares(self, "dropout")
 

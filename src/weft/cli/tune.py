@@ -21,11 +21,11 @@ def tune(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="RUN")],
     force: bool = False,
 ) -> None:
-    """Tune a small aligner to your own text, in minutes on a CPU; the new one will be in RUN/aligner.
+    """Tune a small aligner to your own text or to a new language, in minutes on a CPU; it will be in RUN/aligner.
 
     Args:
         what: TSV, `source ||| target`, .jsonl or .parquet, or two files, source and target, with words as the model has
-            them; then settings such as training.updates=500, training.minutes=10, pairs=20000, lexicon=10000.
+            them; then settings such as training.updates=300, training.minutes=10, pairs=20000, merges=2000.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
         force: Forget checkpoints and start again.

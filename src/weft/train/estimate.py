@@ -7,6 +7,7 @@ import time
 import torch
 
 from weft.config import AlignerConfig, EncoderConfig, TrainingConfig, TuneConfig
+from weft.corpus.prepared import Side
 from weft.model.rows import has_half_precision
 from weft.recipe import Recipe
 from weft.train.stages import Kind
@@ -17,6 +18,7 @@ _SHARE_OF_SPEED: dict[str, dict[Kind, float]] = {
     "cpu": {"translate": 0.5, "align": 0.5, "links": 0.5, "guide": 0.3, "distil": 0.3},
 }
 _SHARED: dict[Kind, Kind] = {"refine": "distil", "fast": "distil"}  # their shares were measured together
+_SECONDS_OF_COUNTING = 0.003  # for a sentence pair, in tuning
 _BYTES_AND_END = 258  # entries of a vocabulary besides merges
 
 
@@ -46,11 +48,12 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
     return _minutes(operations, device)
 
 
-def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, device: torch.device) -> float:
-    """Return the minutes of tuning a small aligner."""
+def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, text: Side, device: torch.device) -> float:
+    """Return the minutes of tuning a small aligner to a text, given its target side."""
     student, fast = _operations(aligner.encoders), _operations(aligner.fast)
-    per_token = 4 * student + (student + 3 * fast if aligner.fast.layers else 0)
-    return sum(_minutes({"distil": per_token * _tokens(config.training)}, device).values())
+    learning = 3 * student + (student + 3 * fast if aligner.fast.layers else 0)
+    operations = learning * _tokens(config.training) + student * len(text.ids)
+    return sum(_minutes({"distil": operations}, device).values()) + len(text) * _SECONDS_OF_COUNTING / 60
 
 
 def shown_time(minutes: float) -> str:

@@ -3,8 +3,8 @@
 The scorer learns from soft targets: for every word, the whole distribution of its teachers' attention, computed for
 each batch, so that nothing is stored and doubt is handed on as doubt. The targets can be corrected by a lexicon
 (``weft.train.lexicon``) of the teachers' attention. In a second round, ``refine``, the scorer can learn its own
-attention as corrected by a lexicon of its own; tuning to other text is the same round. A fast scorer learns from the
-scorer in the same way, without correction.
+attention as corrected by a lexicon of its own. A fast scorer learns from the scorer in the same way, without
+correction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from weft.config import RefineConfig, ScorerConfig, TrainingConfig
 from weft.config_io import to_dict
-from weft.model.rows import Attend, is_word
+from weft.model.rows import Attend, Attention, PairRows, is_word
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
 from weft.train.distributed import Process
@@ -56,11 +56,15 @@ class DistilTask(Task):
         if self._lexicon:
             self._teach = corrected_by_lexicon(self._teach, self.text.rows, self._lexicon, self._words, self._process)
 
+    def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
+        """Return what to learn about a batch, given the scores that the scorer finds itself."""
+        return self._teach(pair)
+
     def sums(self, rows: Tensor) -> Sums:
         pair = self.rows.pair(rows)
-        taught = self._teach(pair)
         with self.precision:
             scores = self.module(pair)
+        taught = self.taught(rows, pair, scores.detach())
         cells = pair.cells()
         losses, doubts = [], []
         for wanted, side, dim in ((taught.forward, pair.target, 2), (taught.backward, pair.source, 1)):

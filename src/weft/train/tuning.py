@@ -1,40 +1,47 @@
-"""Tune a small aligner to other text: without gold, without a teacher, in minutes on a CPU.
+"""Tune a small aligner to other text, or to a language that it has never seen: without gold, in minutes on a CPU.
 
-If text differs from what an aligner has learned from, the aligner is less sure, and some of its links are wrong. But
-words meet in many sentences, and mostly their links are right. So the aligner learns its own attention on that text, as
-corrected by a lexicon of it (``stage_distil.refine``): what is right most of the time becomes right everywhere.
+What words of the text do in general says how probable links between them are (``word_statistics``). The aligner learns
+these probabilities: so it comes to know the words, and, as it goes by pieces of words and by context, others that are
+like them. How the attention to a word is spread over its pieces is left to the aligner.
 """
 
 from __future__ import annotations
 
+import copy
 import hashlib
-import itertools
+import random
 import shutil
-from collections.abc import Iterator
+from collections import Counter
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
+from torch import Tensor, nn
 
 from weft.align.model_folder import card, read_aligner
-from weft.config import TuneConfig
+from weft.config import TrainingConfig, TuneConfig
 from weft.corpus.packing import pack
 from weft.corpus.prepared import Side
 from weft.errors import WeftError, remedy_for_bad_lines
-from weft.model.scorer import stored_scorers
+from weft.model.rows import Attention, PairRows, Rows, masked_softmax
+from weft.model.scorer import Scorer, stored_scorers
 from weft.progress import say
 from weft.storage import write_text
 from weft.text.reading import Corpus
-from weft.text.subwords import Subwords
+from weft.text.subwords import END, Subwords
 from weft.text.words import sentence_pair
 from weft.train.distributed import Process, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
-from weft.train.stage_distil import refine, train_fast
+from weft.train.loop import train_stage
+from weft.train.stage_distil import DistilTask, train_fast
 from weft.train.stages import ALIGNER, binding_settings
 from weft.train.task import Text, encoded_sides
+from weft.train.word_statistics import WordSide, word_posteriors
 
 _LEAST_PAIRS = 100  # fewer say nothing about words in general
+_LEAST_SUM = 1e-9  # of attention, to divide by
 
 
 def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool = False) -> Path:
@@ -49,35 +56,97 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
 
 def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool) -> Path:
     content = read_aligner(model)
-    subwords = content.subwords
-    sides = _encoded(corpus, subwords, config.pairs)
-    text = Text(partial(pack, *sides, config.training.row_length, config.training.seed))
+    pairs = [_words(pair, content.subwords) for pair in _chosen(corpus, config)]
+    subwords, made_of = _extended(pairs, content.subwords, config.merges)
+    sides = _fitting(encoded_sides(pairs, subwords), config.training.row_length)
+    if len(sides[0]) < _LEAST_PAIRS:
+        raise WeftError(
+            f"{(corpus.files or corpus.source)[0]}: {len(sides[0]):,} sentence pairs with words on both sides are too "
+            f"few to learn from; it takes {_LEAST_PAIRS:,}, and some thousands to make a difference"
+        )
     if force and process.first:
         for name in ("tune", "fast", ALIGNER):
             shutil.rmtree(run / name, ignore_errors=True)
     process.wait()
     torch.manual_seed(config.training.seed)
     scorer, fast = stored_scorers(content, config.dropout)
+    _extend_tables(scorer, made_of)
     settings = {
         "model": content.checksum()[:16],
         "text": _checksum(sides),
         **binding_settings(tune=config),
     }
     if process.first:
-        needed = shown_time(tuning_minutes(content.config, config, process.device))
+        needed = shown_time(tuning_minutes(content.config, config, sides[1], process.device))
         say(
-            f"tuning to {len(sides[0]):,} sentence pairs: {config.training.updates:,} updates"
-            f"{', and as many of the fast encoders' if fast is not None else ''}; about {needed} on {process.device}"
+            f"tuning to {len(sides[0]):,} sentence pairs with {len(made_of):,} new pieces of words: "
+            f"{config.training.updates:,} updates{', and as many of the fast encoders' if fast is not None else ''}; "
+            f"about {needed} on {process.device}"
         )
-    refine("tuning", scorer, config, text, run / "tune", settings, process)
+    task = TuneTask(scorer, sides, subwords, config.training, process)
+    train_stage("tuning", task, run / "tune", settings, process)
     if fast is not None:  # it reads the embeddings that have just been tuned
-        train_fast("tuning fast", scorer, fast, config.training, text, run / "fast", settings, process)
+        train_fast("tuning fast", scorer, fast, config.training, task.text, run / "fast", settings, process)
     folder = run / ALIGNER
     if process.first:
-        save_aligner(folder, scorer, fast, [text.sample(process.device)], subwords, content.config.threshold)
+        save_aligner(folder, scorer, fast, [task.text.sample(process.device)], subwords, content.config.threshold)
         write_text(folder / "README.md", _card(model, len(sides[0])))
     process.wait()
     return folder
+
+
+class TuneTask(DistilTask):
+    """Give each word the attention that the statistics of the text's words give it."""
+
+    def __init__(
+        self, scorer: Scorer, sides: tuple[Side, Side], subwords: Subwords, training: TrainingConfig, process: Process
+    ) -> None:
+        before = copy.deepcopy(scorer).to(process.device).eval()
+        super().__init__(scorer, before.attention, _packed(sides, training), training, process)
+        self._sides, self._subwords = sides, subwords
+
+    def prepare(self) -> None:
+        super().prepare()
+        words = tuple(WordSide.of(side, self._subwords) for side in self._sides)
+        source, target = words
+        found = word_posteriors(self._sides, (source, target), self._teach, self._process)
+        if self._process.first:
+            say(f"attention of the model explains {found.trust:.0%} of the links that were found")
+        self._posteriors = found.forward.to(self.device), found.backward.to(self.device)
+        # The posterior of a cell is at the sum of a number of its target piece and a number of its source piece.
+        pieces = self._sides[1].lengths
+        begins, widths = (np.repeat(one, pieces) for one in (found.offsets[:-1], source.sentences.lengths))
+        numbers = (
+            Side(source.places, self._sides[0].offsets),
+            Side(begins + target.places * widths, self._sides[1].offsets),
+        )
+        rows = _packed(numbers, self.training).rows
+        self._source, self._target = (torch.from_numpy(one).to(self.device) for one in (rows.source, rows.target))
+
+    def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
+        source, target = self._source[rows], self._target[rows]  # (batch, source), (batch, target)
+        cells, words = pair.cells(), pair.word_cells()
+        places = torch.where(words, target[:, :, None] + source[:, None], 0)
+        forward, backward = (torch.where(words, one[places].float(), 0) for one in self._posteriors)
+        forward = forward * _within_words(masked_softmax(scores, cells, 2), pair.source, source)
+        backward = (backward.mT * _within_words(masked_softmax(scores, cells, 1).mT, pair.target, target)).mT
+        ends = cells & (pair.source.ids == END)[:, None], cells & (pair.target.ids == END)[:, :, None]
+        return Attention(_with_rest(forward, ends[0], 2), _with_rest(backward, ends[1], 1))
+
+
+def _within_words(attention: Tensor, side: Rows, numbers: Tensor) -> Tensor:
+    """Return which share of the attention to its word each piece gets; words have ``numbers``. (batch, other, side)"""
+    same = (numbers[:, :, None] == numbers[:, None]) & (side.segments[:, :, None] == side.segments[:, None])
+    return attention / (attention @ same.float()).clamp(min=_LEAST_SUM)
+
+
+def _with_rest(attention: Tensor, ends: Tensor, dim: int) -> Tensor:
+    """Give what is missing to a sum of one to the end of the sentence, the null word."""
+    return torch.where(ends, (1 - attention.sum(dim, keepdim=True)).clamp(min=0), attention)
+
+
+def _packed(sides: tuple[Side, Side], training: TrainingConfig) -> Text:
+    return Text(partial(pack, *sides, training.row_length, training.seed))
 
 
 def _card(model: Path, pairs: int) -> str:
@@ -87,23 +156,50 @@ def _card(model: Path, pairs: int) -> str:
     )
 
 
-def _encoded(corpus: Corpus, subwords: Subwords, most: int) -> tuple[Side, Side]:
-    """Cut the first pairs of a corpus into pieces."""
+def _chosen(corpus: Corpus, config: TuneConfig) -> list[tuple[str, str]]:
+    """Read the pairs of a corpus: all, or as many as are wanted, chosen at random."""
+    generator = random.Random(config.training.seed)
+    chosen: list[tuple[str, str]] = []
     with remedy_for_bad_lines("fix the line or leave it out"):
-        sides = encoded_sides(itertools.islice(_words(corpus, subwords), most or None), subwords)
-    if len(sides[0]) < _LEAST_PAIRS:
-        raise WeftError(
-            f"{(corpus.files or corpus.source)[0]}: {len(sides[0]):,} sentence pairs with words on both sides are too "
-            f"few to learn from; it takes {_LEAST_PAIRS:,}, and some thousands to make a difference"
-        )
-    return sides
+        for number, pair in enumerate(pair for block in corpus.blocks() for pair in block.pairs()):
+            if not config.pairs or number < config.pairs:
+                chosen.append(pair)
+            elif (place := generator.randrange(number + 1)) < config.pairs:
+                chosen[place] = pair
+    return chosen
 
 
-def _words(corpus: Corpus, subwords: Subwords) -> Iterator[tuple[list[str], list[str]]]:
-    for block in corpus.blocks():
-        for pair in block.pairs():
-            source, target = sentence_pair(*pair, subwords.text, subwords.text.tokenisation)
-            yield source.words, target.words
+def _words(pair: tuple[str, str], subwords: Subwords) -> tuple[list[str], list[str]]:
+    source, target = sentence_pair(*pair, subwords.text, subwords.text.tokenisation)
+    return source.words, target.words
+
+
+def _extended(
+    pairs: list[tuple[list[str], list[str]]], subwords: Subwords, merges: int
+) -> tuple[Subwords, list[tuple[int, ...]]]:
+    """Learn pieces of the text's frequent words, of which a model that does not know them has small pieces only."""
+    words: Counter[tuple[int, ...]] = Counter()
+    for side in encoded_sides(pairs, subwords):
+        found = WordSide.of(side, subwords)
+        words.update(dict(zip(found.pieces, np.bincount(found.sentences.ids).tolist(), strict=True)))
+    return subwords.extended(words, merges)
+
+
+def _fitting(sides: tuple[Side, Side], row_length: int) -> tuple[Side, Side]:
+    """Leave out the pairs that do not fit into a row."""
+    fits = np.maximum(*(side.lengths for side in sides)) < row_length
+    source, target = (
+        Side(side.ids[np.repeat(fits, side.lengths)], np.append(0, side.lengths[fits].cumsum())) for side in sides
+    )
+    return source, target
+
+
+def _extend_tables(scorer: Scorer, made_of: list[tuple[int, ...]]) -> None:
+    """Give new pieces the mean embeddings of the pieces that they are made of."""
+    for table in set(scorer.tables):
+        means = [table.weight.detach()[list(pieces)].mean(0) for pieces in made_of]
+        table.weight = nn.Parameter(torch.stack([*table.weight.detach(), *means]))
+        table.num_embeddings = len(table.weight)
 
 
 def _checksum(sides: tuple[Side, Side]) -> str:

@@ -1,0 +1,140 @@
+"""Word statistics: words from pieces, the hidden Markov model against all paths, links of the made-up language."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from weft.corpus.made_up import Example, examples
+from weft.corpus.prepared import PreparedCorpus, Side
+from weft.links import LinkLine, Links
+from weft.model.rows import Attend, Attention, PairRows
+from weft.scoring import score
+from weft.train.distributed import Process
+from weft.train.task import encoded_sides
+from weft.train.word_statistics import Posteriors, WordSide, hidden_markov, word_posteriors
+
+PROCESS = Process(0, 1, torch.device("cpu"))
+EXAMPLES = list(examples(400, seed=5))
+
+
+def no_idea(pair: PairRows) -> Attention:
+    nothing = torch.zeros(len(pair.source.ids), pair.target.ids.shape[1], pair.source.ids.shape[1])
+    return Attention(nothing, nothing)
+
+
+def encoded(corpus: PreparedCorpus, chosen: list[Example]) -> tuple[tuple[Side, Side], tuple[WordSide, WordSide]]:
+    sides = encoded_sides(((one.english, one.made_up) for one in chosen), corpus.subwords)
+    return sides, (WordSide.of(sides[0], corpus.subwords), WordSide.of(sides[1], corpus.subwords))
+
+
+def posteriors(corpus: PreparedCorpus, attend: Attend) -> tuple[Posteriors, list[np.ndarray]]:
+    """What is found, and the mean of both directions for each pair; (target, source)."""
+    sides, words = encoded(corpus, EXAMPLES)
+    found = word_posteriors(sides, words, attend, PROCESS)
+    mean = ((found.forward.float() + found.backward.float()) / 2).numpy()
+    shapes = [(len(one.made_up), len(one.english)) for one in EXAMPLES]
+    parts = np.split(mean, found.offsets[1:-1])
+    return found, [part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)]
+
+
+def error_rate(links: list[Links]) -> float:
+    return score(links, [LinkLine("", one.links, one.links) for one in EXAMPLES]).aer
+
+
+def strong(matrix: np.ndarray) -> Links:
+    return frozenset((int(source), int(target)) for target, source in np.argwhere(matrix > 0.5))
+
+
+def test_words_are_found_in_pieces(corpus: PreparedCorpus) -> None:
+    (source, _), (words, _) = encoded(corpus, EXAMPLES[:20])
+    for number, example in enumerate(EXAMPLES[:20]):
+        assert [words.spellings[word] for word in words.sentences[number]] == example.english
+        pieces = slice(source.offsets[number], source.offsets[number + 1])
+        assert words.places[pieces].tolist() == corpus.subwords.encode(example.english).words
+    assert len(set(words.spellings)) == len(words.spellings)
+
+
+def test_posteriors_are_those_of_all_paths() -> None:
+    torch.manual_seed(1)
+    made, given, longest = 4, 3, 5
+    emissions, alone, jumps = torch.rand(2, longest, longest), torch.rand(2, longest), torch.rand(25)
+    emissions[:, made:] = emissions[:, :, given:] = 0
+    found, expected = hidden_markov(emissions[:1], alone[:1], jumps, torch.tensor([[given, made]]))
+
+    def move(before: int, after: int) -> float:
+        return (jumps[after - before + 12] / jumps[12 - before : 12 - before + given].sum()).item()
+
+    links, leaps, total = torch.zeros(longest, longest), torch.zeros(25), 0.0
+    for path in itertools.product([None, *range(given)], repeat=made):
+        weight, at, steps = 1.0, -1, []
+        for word, place in enumerate(path):
+            if place is None:
+                weight *= 0.1 * alone[0, word].item()
+            else:
+                weight *= 0.9 * move(at, place) * emissions[0, word, place].item()
+                steps.append(place - at)
+                at = place
+        total += weight
+        for word, place in enumerate(path):
+            if place is not None:
+                links[word, place] += weight
+        for step in steps:
+            leaps[step + 12] += weight
+    torch.testing.assert_close(found[0], links / total)
+    torch.testing.assert_close(expected, leaps / total)
+
+
+def test_a_pair_is_the_same_in_any_batch() -> None:
+    torch.manual_seed(1)
+    emissions, alone, jumps = torch.rand(2, 5, 4), torch.rand(2, 5), torch.rand(25)
+    emissions[1, 3:] = emissions[1, :, 2:] = 0
+    both, _ = hidden_markov(emissions, alone, jumps, torch.tensor([[4, 5], [2, 3]]))
+    second, _ = hidden_markov(emissions[1:, :3, :2], alone[1:, :3], jumps, torch.tensor([[2, 3]]))
+    torch.testing.assert_close(both[1, :3, :2], second[0])
+    assert both[1, 3:].sum() == both[1, :, 2:].sum() == 0
+
+
+def test_links_are_found_without_a_model(corpus: PreparedCorpus) -> None:
+    found, matrices = posteriors(corpus, no_idea)
+    assert error_rate([strong(one) for one in matrices]) < 0.2
+    assert found.trust == 0
+
+
+def test_a_model_that_knows_the_links_is_trusted(corpus: PreparedCorpus) -> None:
+    known = _knowing(corpus)
+    found, matrices = posteriors(corpus, known)
+    assert error_rate([strong(one) for one in matrices]) < 0.07
+    assert found.trust > 0.8
+
+
+def _knowing(corpus: PreparedCorpus) -> Attend:
+    """Attention to what gold links say."""
+    links = {}
+    for example in EXAMPLES:
+        source, target = (corpus.subwords.encode(words) for words in (example.english, example.made_up))
+        cells = torch.tensor([[(s, t) in example.links for s in source.words] for t in target.words]).float()
+        links[tuple(source.ids), tuple(target.ids)] = cells
+
+    def attend(pair: PairRows) -> Attention:
+        cells = no_idea(pair).forward
+        for row, (source, target) in enumerate(zip(pair.source.ids.tolist(), pair.target.ids.tolist(), strict=True)):
+            key = tuple(source[: source.index(1)]), tuple(target[: target.index(1)])
+            cells[row, : len(key[1]), : len(key[0])] = links[key]
+        return Attention(
+            cells / cells.sum(2, keepdim=True).clamp(min=1), cells / cells.sum(1, keepdim=True).clamp(min=1)
+        )
+
+    return attend
+
+
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_probabilities_of_a_word_sum_to_one_at_most(corpus: PreparedCorpus, direction: str) -> None:
+    found, _ = posteriors(corpus, no_idea)
+    axis = 1 if direction == "forward" else 0
+    for one, cells in zip(EXAMPLES, np.split(getattr(found, direction).numpy(), found.offsets[1:-1]), strict=True):
+        sums = cells.astype(float).reshape(len(one.made_up), len(one.english)).sum(axis)
+        assert sums.min() >= 0 and sums.max() < 1.01
