@@ -27,7 +27,7 @@ from weft.links import LinkLine, Links, format_links, read_gold
 from weft.scoring import score
 from weft.text.reading import Corpus
 from weft.text.subwords import Pieces, Subwords
-from weft.text.words import split_spaces
+from weft.text.words import Sentence, split_spaces
 from weft.train.report import RESAMPLES, SEED
 
 MERGES: tuple[Symmetrisation, ...] = ("grow-diag", "lilt-grow-diag", "grow-diag-final", "grow-diag-final-and")
@@ -67,23 +67,33 @@ class Text:
                     write(pair)
             for pair in scored:
                 write(pair)
-        self.scored = [(self._subwords.encode(source), self._subwords.encode(target)) for source, target in scored]
+        encode = self._subwords.encode
+        self.scored = [(encode(Sentence.from_words(one)), encode(Sentence.from_words(other))) for one, other in scored]
 
     def _shown(self, words: list[str]) -> Iterator[str]:
-        """Words or pieces of words; a bar inside text would look like a separator."""
-        for word in words:
-            ids = self._subwords.pieces_of_word(word)
-            shown = [self._subwords.spellings[index] for index in ids] if self._pieces else self._subwords.decode(ids)
-            yield from (one.replace("|", "¦") for one in shown)
+        """Normalised words or pieces; a bar inside text would look like a separator."""
+        if self._pieces:
+            ids = self._subwords.encode(Sentence.from_words(words)).ids
+            shown = [self._subwords.spellings[index] for index in ids]
+        else:
+            shown = [self._subwords.decode(self._subwords.ids(word)).replace(" ", "") or word for word in words]
+        yield from (one.replace("|", "¦") for one in shown)
 
     def links(self, path: Path, turned: bool = False) -> list[Links]:
         """Links between words of the scored sentences, which are the last lines of a file."""
         lines = path.read_text().splitlines()[-len(self.scored) :]
         found = []
         for line, (source, target) in zip(lines, self.scored, strict=True):
-            pairs = [tuple(map(int, link.split("-"))) for link in line.split()]
-            pairs = [(j, i) for i, j in pairs] if turned else pairs
-            found.append(frozenset((source.words[i], target.words[j]) if self._pieces else (i, j) for i, j in pairs))
+            numbers = [tuple(map(int, link.split("-"))) for link in line.split()]
+            pairs = [(j, i) if turned else (i, j) for i, j in numbers]
+            if self._pieces:
+                pairs = [
+                    (first, second)
+                    for i, j in pairs
+                    for first in range(source.first[i], source.last[i] + 1)
+                    for second in range(target.first[j], target.last[j] + 1)
+                ]
+            found.append(frozenset(pairs))
         return found
 
 

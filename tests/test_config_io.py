@@ -22,7 +22,7 @@ def test_true_is_not_one() -> None:
 def test_settings_of_any_config() -> None:
     tuned = with_settings(TuneConfig(), ["training.updates=5", "pairs=7"])
     assert tuned.pairs == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
-    assert with_settings(PrepareConfig(), ["text.tokenisation=simple"]).text.tokenisation == "simple"
+    assert with_settings(PrepareConfig(), ["text.sharp_s=true"]).text.sharp_s
     assert with_settings(PrepareConfig(), []) == PrepareConfig()
     with pytest.raises(WeftError, match="settings: unknown setting 'merge'"):
         with_settings(PrepareConfig(), ["merge=5"])

@@ -20,7 +20,6 @@ _PACKAGES = {  # what to install for a module that is missing
     "google": "protobuf",
     "sacrebleu": "weft[eval]",
     "matplotlib": "weft[eval]",
-    "sacremoses": "weft[text]",
     "pyarrow": "weft[parquet]",
     **{name: name for name in ("numpy", "onnxruntime", "safetensors", "tokenizers", "tqdm", "tyro", "zstandard")},
 }

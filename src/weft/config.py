@@ -46,20 +46,14 @@ def _shares(config: Any, *names: str) -> None:
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How a line of text becomes words, and how words are normalised before they are cut into pieces."""
+    """How text is normalised before it is cut into pieces."""
 
-    tokenisation: Literal["spaces", "simple", "moses"] = "spaces"
-    """Words are what stands between spaces, or what simple rules or the Moses tokeniser make of raw text."""
-    source_language: str = "en"
-    """Language code of the source side; only tokenisation of raw text looks at it."""
-    target_language: str = "en"
-    """Language code of the target side; only tokenisation of raw text looks at it."""
     lowercase: bool = True
     """Lower-case every word."""
     compatibility: bool = False
     """Fold compatibility characters (Unicode NFKC): full-width letters, ligatures, superscripts."""
     plain_punctuation: bool = False
-    """Write all quotation marks, apostrophes and dashes as a keyboard has them: " ' -"""
+    """Write all quotation marks, apostrophes, dashes, commas and full stops as a keyboard has them: " ' - , ."""
     sharp_s: bool = False
     """Spell ß as ss, so that the old and the new German spelling meet."""
     strip_diacritics: bool = False
@@ -272,8 +266,6 @@ class GuidedConfig:
     """Add the embedding of the target word itself to the query (ours; in the paper it is not)."""
     whole_target: bool = False
     """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
-    links: str = ""
-    """A file of links of the training text, one line a pair, instead of those of bidirectional optimisation."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     rounds: int = 1

@@ -15,8 +15,8 @@ from weft.errors import WeftError
 from weft.text.words import Sentence
 
 HOUSE = Alignment(
-    Sentence.from_text("Das  alte Haus, ja.", "simple", "de"),
-    Sentence.from_text("the old house", "simple", "en"),
+    Sentence.from_text("Das  alte Haus, ja.", raw=True),
+    Sentence.from_text("the old house", raw=True),
     {(0, 0): 0.9, (1, 1): 0.8, (2, 2): 0.75},
     score=0.5,
 )

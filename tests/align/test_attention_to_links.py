@@ -7,6 +7,12 @@ import pytest
 
 from weft.align.attention_to_links import BatchAttention, linked_cells
 from weft.config import Merge
+from weft.text.subwords import Pieces
+
+
+def pieces(*words: list[int]) -> list[Pieces]:
+    """Sentences of pieces that are each part of one word."""
+    return [Pieces([5] * len(one), one, one) for one in words]
 
 
 def cells(strength: list[list[float]], threshold: float = 0.5) -> set[tuple[int, int]]:
@@ -46,15 +52,33 @@ def test_two_words_are_linked_as_strongly_as_their_strongest_pieces() -> None:
             [[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
         ]
     )  # (batch, target, source); the target word of the first pair has two pieces
-    batch = BatchAttention.of(strength, strength, [[0, 1], [0]], [[0, 0], [0]])
+    batch = BatchAttention.of(strength, strength, pieces([0, 1], [0]), pieces([0, 0], [0]))
     assert batch.links("mean", 0.5) == [{(0, 0): 0.9}, {}]
     assert batch.scores() == pytest.approx([(0.9 + 0.2 + 0.9 + 0.6) / 4, 0.3])
+
+
+def test_a_piece_that_spans_words_links_them_all() -> None:
+    strength = np.array(
+        [[[0.9, 0.0, 0.0], [0.0, 0.7, 0.0], [0.0, 0.6, 0.0]], [[0.0, 0.8, 0.0], [0.0, 0.0, 0.0], [0.0] * 3]]
+    )
+    source = [Pieces([5, 5, 5], [0, 2, 2], [1, 2, 2]), Pieces([5, 5], [0, 1], [0, 3])]  # words 0–1, 2, 2 and 0, 1–3
+    target = [Pieces([5, 5, 5], [0, 1, 2], [0, 2, 2]), Pieces([5], [0], [1])]
+    batch = BatchAttention.of(strength, strength, source, target)
+    assert batch.links("mean", 0.5) == [
+        {(0, 0): 0.9, (1, 0): 0.9, (2, 1): 0.7, (2, 2): 0.7},
+        {(1, 0): 0.8, (1, 1): 0.8, (2, 0): 0.8, (2, 1): 0.8, (3, 0): 0.8, (3, 1): 0.8},
+    ]
+    assert batch.links("union")[1].keys() >= {(i, j) for i in (1, 2, 3) for j in (0, 1)}
+    assert all(type(number) is int for links in batch.links("mean", 0.5) for link in links for number in link)
+    assert list(batch.links("mean", 0.5)[1]) == sorted(batch.links("mean", 0.5)[1])
 
 
 def test_every_merge() -> None:
     forward = np.array([[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]]])
     backward = np.array([[[0.6, 0.1, 0.3], [0.1, 0.1, 0.3], [0.1, 0.6, 0.1], [0.2, 0.2, 0.3]]])
-    batch = BatchAttention.of(forward, backward, [[0, 1]], [[0, 1, 2]])  # the last row and column are ends of sentences
+    batch = BatchAttention.of(
+        forward, backward, pieces([0, 1]), pieces([0, 1, 2])
+    )  # the last row and column are ends of sentences
 
     def links(merge: Merge, threshold: float = 0.0) -> set[tuple[int, int]]:
         return set(batch.links(merge, threshold)[0])
@@ -81,7 +105,7 @@ def test_best_cells_are_those_of_packed_rows() -> None:
             side[row, :length], side[row, length] = 5, 1
         forward[row, :, pair[0] + 1 :], backward[row, pair[1] + 1 :] = 0, 0  # no attention to padding
     rows = PairRows.of(*ids)
-    words = [[list(range(pair[side])) for pair in lengths] for side in range(2)]
+    words = [pieces(*(list(range(pair[side])) for pair in lengths)) for side in range(2)]
     batch = BatchAttention.of(forward, backward, *words)
     both = best_cell_links(torch.from_numpy(forward), torch.from_numpy(backward), rows.target, rows.source)
     one = best_source_links(torch.from_numpy(forward), rows.target, rows.source)

@@ -28,7 +28,7 @@ def aligner(shared: bool) -> AlignerFolder:
     for name, (size, kind) in array_layouts(config).items():
         values = generator.integers(-60, 60, size) if kind == "I8" else generator.uniform(0.01, 0.02, size)
         arrays[name] = values.astype(np.int8 if kind == "I8" else np.float32)
-    return AlignerFolder(config, Subwords.learn(["a b"], 1, TextConfig()), arrays)
+    return AlignerFolder(config, Subwords.learn({" a": 1, " b": 1}, 1, TextConfig()), arrays)
 
 
 @kinds

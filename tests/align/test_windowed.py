@@ -8,6 +8,7 @@ from weft.align.model_folder import shipped_models
 from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, encode_pairs
 from weft.config import TextConfig
 from weft.text.subwords import Subwords
+from weft.text.words import Sentence
 
 SUBWORDS = Subwords.load(shipped_models()["ro-en"] / "tokenizer.json", TextConfig())
 
@@ -59,6 +60,6 @@ def test_reversed_text_has_reversed_links() -> None:
 
 
 def test_pieces_know_their_words() -> None:
-    (pair,) = encode_pairs([(["a", "xyzzyxyzzy"], ["b"])], SUBWORDS)
-    assert pair.number == 0 and pair.source.words[0] == 0 and set(pair.source.words) == {0, 1}
-    assert len(pair.source.ids) == len(pair.source.words) > 2
+    (pair,) = encode_pairs([(Sentence.from_words(["a", "xyzzyxyzzy"]), Sentence.from_words(["b"]))], SUBWORDS)
+    assert pair.number == 0 and pair.source.first[0] == 0 and set(pair.source.first) == {0, 1}
+    assert len(pair.source.ids) == len(pair.source.first) > 2 and pair.source.first == pair.source.last

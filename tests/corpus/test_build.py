@@ -24,7 +24,7 @@ from weft.corpus.prepared import PreparedCorpus, open_prepared
 from weft.errors import BadLine, WeftError
 from weft.storage import checksum_of
 from weft.text import reading as corpus_module
-from weft.text.words import normaliser
+from weft.text.spelling import Speller
 
 WEFT = [sys.executable, "-m", "weft"]
 # Runs weft with files limited to so many bytes: what a full disk does, on a disk that is not full.
@@ -49,7 +49,7 @@ def training_pairs(prepared: PreparedCorpus) -> list[tuple[str, str]]:
     """The normalised text of all pairs in a prepared folder."""
     decode = prepared.subwords.decode
     return [
-        (" ".join(decode(prepared.source[index].tolist())), " ".join(decode(prepared.target[index].tolist())))
+        (decode(prepared.source[index].tolist()), decode(prepared.target[index].tolist()))
         for index in range(len(prepared))
     ]
 
@@ -212,16 +212,24 @@ def test_ids_decode_to_the_normalised_text(text: TextConfig, tmp_path: Path) -> 
     prepared = prepare(
         [write_pairs(tmp_path / "text.tsv", pairs)], PrepareConfig(text=text, merges=60), tmp_path / "out"
     )
-    normalise = normaliser(text)
-    expected = [tuple(" ".join(map(normalise, side.split(" "))) for side in pair) for pair in pairs]
+    speller = Speller(text)
+    expected = [tuple("".join(speller.texts(side)).strip() for side in pair) for pair in pairs]
     assert training_pairs(prepared) == expected
     assert prepared.manifest.pieces == {"source": len(prepared.source.ids), "target": len(prepared.target.ids)}
 
 
-def test_moses_words_are_the_words_of_the_folder(tmp_path: Path) -> None:
-    config = PrepareConfig(text=TextConfig(tokenisation="moses", target_language="fr"), merges=5)
-    prepared = prepare([write(tmp_path / "text.tsv", b"It's water.\tC'est l'eau.\n")], config, tmp_path / "corpus")
+def test_raw_and_tokenised_text_are_the_same_text(tmp_path: Path) -> None:
+    text = write(tmp_path / "text.tsv", b"It's water.\tC'est l'eau.\nIt 's water .\tC' est l' eau .\n")
+    prepared = prepare([text], PrepareConfig(merges=5, drop_duplicates=True), tmp_path / "corpus")
     assert training_pairs(prepared) == [("it 's water .", "c' est l' eau .")]
+    assert prepared.manifest.counts["duplicates"] == 1
+
+
+def test_scripts_without_spaces_count_by_character(tmp_path: Path) -> None:
+    text = write(tmp_path / "text.tsv", "我爱 北京。\tI love Beijing .\n".encode())
+    with pytest.raises(WeftError, match="1 too long"):
+        prepare([text], PrepareConfig(longest=4, merges=0), tmp_path / "corpus")
+    assert len(prepare([text], PrepareConfig(longest=5, merges=0), tmp_path / "corpus")) == 1
 
 
 def test_vocabularies_beyond_sixteen_bits_have_wider_ids(tmp_path: Path) -> None:
@@ -318,7 +326,7 @@ def test_merges_are_learned_from_what_is_drawn(tmp_path: Path) -> None:
         prepare(text, PrepareConfig(merges=1, temperature=temperature), tmp_path / str(temperature))
         for temperature in (1.0, 100.0)
     )
-    assert plain.subwords.spellings[-1] == "ab"  # 900 to 190 of Ġc
+    assert plain.subwords.spellings[-1] == "Ġa"  # 900 to 190 of Ġc
     assert even.subwords.spellings[-1] == "Ġc"  # nearly as often in each of two corpora
     assert len(plain.draws(seed=1)) == 1_090 and len(even.draws(seed=1)) == pytest.approx(2_665, abs=20)
 
@@ -372,11 +380,11 @@ def test_a_prepared_corpus_stays_as_it_was(tmp_path: Path) -> None:
     prepared = prepare([text], PrepareConfig(merges=400, hold_out=20, drop_duplicates=True), tmp_path / "corpus")
     found = {name: file.sha256[:16] for name, file in prepared.manifest.files.items() if name != "tokenizer.json"}
     assert found == {
-        "held-out.tsv": "e74d153aa7042dc4",
-        "source.ids": "21f992b2ec402b38",
-        "source.offsets": "5e179b168243ae34",
-        "target.ids": "d9efebd9a1d7fd8e",
-        "target.offsets": "66c6d4b137d9e997",
+        "held-out.tsv": "f5eecdbe28faa598",
+        "source.ids": "3bbe606404fce526",
+        "source.offsets": "9acf627caf156c48",
+        "target.ids": "04eaf3dd2fe743cc",
+        "target.offsets": "4a96ded5cb9afa76",
     }
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from weft.corpus.packing import pack
-from weft.corpus.piece_links import PieceLinks, gather_links, links_from_file, open_links, save_links, spread_links
+from weft.corpus.piece_links import PieceLinks, gather_links, open_links, save_links, spread_links
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 
@@ -51,32 +50,6 @@ def test_links_in_rows_join_the_pieces_that_they_join_in_pairs(corpus: PreparedC
             assert number in spread[row]
 
 
-def test_every_piece_of_a_word_gets_its_links(corpus: PreparedCorpus, tmp_path: Path) -> None:
-    words = [
-        corpus.subwords.starts_word[side[0]].cumsum() - 1 for side in (corpus.source, corpus.target)
-    ]  # the word of each piece of the first pair
-    file = tmp_path / "links"
-    file.write_text("0-1 2p2\n" + "\n" * (len(corpus) - 1))
-    links = links_from_file(str(file), corpus)
-    expected = {
-        (s, t)
-        for s, first in enumerate(words[0])
-        for t, second in enumerate(words[1])
-        if (first, second) in ((0, 1), (2, 2))
-    }
-    assert {tuple(cell) for cell in links[0].tolist()} == expected and len(links.cells) == len(expected)
-
-
-def test_bad_files_of_links_are_named(corpus: PreparedCorpus, tmp_path: Path) -> None:
-    file = tmp_path / "links"
-    file.write_text("0-0\n0-1\n")
-    with pytest.raises(WeftError, match=r"links has 2 lines of links, but the prepared corpus has [\d,]+ pairs"):
-        links_from_file(str(file), corpus)
-    file.write_text("\n" * 6 + "0-99\n" + "\n" * (len(corpus) - 7))
-    with pytest.raises(WeftError, match=r"links:7: link 0-99 .* leads out of"):
-        links_from_file(str(file), corpus)
-
-
 def test_a_folder_is_opened_only_for_what_it_was_made_for(corpus: PreparedCorpus, tmp_path: Path) -> None:
     folder = tmp_path / "links"
     links = random_links(corpus, 3)
@@ -92,17 +65,6 @@ def test_a_folder_is_opened_only_for_what_it_was_made_for(corpus: PreparedCorpus
     (folder / "manifest.json").write_text("{")
     with pytest.raises(WeftError, match="damaged: not JSON; remove the folder"):
         open_links(folder, corpus)
-
-
-def test_links_from_a_file_are_read_line_by_line(corpus: PreparedCorpus, tmp_path: Path) -> None:
-    file = tmp_path / "links"
-    file.write_text("0-0 1-1 2-2\n" * len(corpus))
-    tracemalloc.start()
-    links = links_from_file(str(file), corpus)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    kept = links.cells.nbytes + links.offsets.nbytes
-    assert peak < 4 * kept + 200_000  # a tuple of two numbers alone has 56 bytes, a cell here 4
 
 
 def test_pairs_that_are_drawn_twice_have_the_links_of_one_copy(corpus: PreparedCorpus) -> None:

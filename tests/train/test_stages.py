@@ -355,14 +355,6 @@ def test_an_aligner_is_written_also_where_it_cannot_be_scored(
     assert capsys.readouterr().err == "aligner: not scored: package 'onnxruntime' is missing\n"
 
 
-def test_a_bad_file_of_links_is_found_before_training(recipe: Recipe, tmp_path: Path) -> None:
-    (tmp_path / "some").write_text("0-0\n")
-    guided = dataclasses.replace(recipe.guided, links=str(tmp_path / "some"))
-    with pytest.raises(WeftError, match="some has 1 lines of links"):
-        run_recipe(dataclasses.replace(recipe, guided=guided))
-    assert not (tmp_path / "run" / "forward").exists()
-
-
 def test_bad_gold_is_found_before_training(recipe: Recipe, tmp_path: Path) -> None:
     (tmp_path / "links").write_text("0-0\n" * 19 + "77-0\n")
     with pytest.raises(WeftError, match=r"links:20: link 77-0"):

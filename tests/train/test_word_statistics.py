@@ -13,6 +13,7 @@ from weft.corpus.prepared import PreparedCorpus, Side
 from weft.links import LinkLine, Links
 from weft.model.rows import Attend, Attention, PairRows
 from weft.scoring import score
+from weft.text.words import Sentence
 from weft.train.distributed import Process
 from weft.train.task import encoded_sides
 from weft.train.word_statistics import Posteriors, WordSide, hidden_markov, word_posteriors
@@ -27,7 +28,7 @@ def no_idea(pair: PairRows) -> Attention:
 
 
 def encoded(corpus: PreparedCorpus, chosen: list[Example]) -> tuple[tuple[Side, Side], tuple[WordSide, WordSide]]:
-    sides = encoded_sides(((one.english, one.made_up) for one in chosen), corpus.subwords)
+    sides = encoded_sides(((" ".join(one.english), " ".join(one.made_up)) for one in chosen), corpus.subwords)
     return sides, (WordSide.of(sides[0], corpus.subwords), WordSide.of(sides[1], corpus.subwords))
 
 
@@ -54,7 +55,7 @@ def test_words_are_found_in_pieces(corpus: PreparedCorpus) -> None:
     for number, example in enumerate(EXAMPLES[:20]):
         assert [words.spellings[word] for word in words.sentences[number]] == example.english
         pieces = slice(source.offsets[number], source.offsets[number + 1])
-        assert words.places[pieces].tolist() == corpus.subwords.encode(example.english).words
+        assert words.places[pieces].tolist() == corpus.subwords.encode(Sentence.from_words(example.english)).first
     assert len(set(words.spellings)) == len(words.spellings)
 
 
@@ -115,8 +116,9 @@ def _knowing(corpus: PreparedCorpus) -> Attend:
     """Attention to what gold links say."""
     links = {}
     for example in EXAMPLES:
-        source, target = (corpus.subwords.encode(words) for words in (example.english, example.made_up))
-        cells = torch.tensor([[(s, t) in example.links for s in source.words] for t in target.words]).float()
+        sentences = Sentence.from_words(example.english), Sentence.from_words(example.made_up)
+        source, target = map(corpus.subwords.encode, sentences)
+        cells = torch.tensor([[(s, t) in example.links for s in source.first] for t in target.first]).float()
         links[tuple(source.ids), tuple(target.ids)] = cells
 
     def attend(pair: PairRows) -> Attention:

@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
+from weft.text.subwords import Pieces
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,25 +40,51 @@ def linked_cells(strength: Array, threshold: float) -> Array:
 
 
 @dataclass(frozen=True)
+class PieceWords:
+    """The words that the pieces of one side of a batch are part of."""
+
+    first: np.ndarray  # (batch, pieces): the first word of each piece, −1 for end-of-sentence and padding
+    more: np.ndarray | None  # (batch, pieces): how many words follow that it is part of, too; None: no piece has more
+
+    @classmethod
+    def of(cls, sentences: Sequence[Pieces], length: int) -> PieceWords:
+        """Fill rows of ``length`` pieces."""
+        first = np.full((len(sentences), length), -1, np.int64)
+        for row, pieces in enumerate(sentences):
+            first[row, : len(pieces.first)] = pieces.first
+        if all(pieces.last == pieces.first for pieces in sentences):
+            return cls(first, None)
+        more = np.zeros_like(first)
+        for row, pieces in enumerate(sentences):
+            more[row, : len(pieces.last)] = np.subtract(pieces.last, pieces.first)
+        return cls(first, more)
+
+    def pieces(self) -> np.ndarray:
+        """Return how many pieces each sentence has. (batch,)"""
+        return (self.first >= 0).sum(1)
+
+
+@dataclass(frozen=True)
 class BatchAttention:
-    """The attention of a batch of sentence pairs, a pair a row, and the words that the pieces belong to."""
+    """The attention of a batch of sentence pairs, a pair a row, and the words that the pieces are part of."""
 
     forward: np.ndarray  # (batch, target, source), sums to one over source pieces
     backward: np.ndarray  # (batch, target, source), sums to one over target pieces
-    source_words: np.ndarray  # (batch, source): the index of each piece's word, −1 for end-of-sentence and padding
-    target_words: np.ndarray  # (batch, target)
+    source: PieceWords
+    target: PieceWords
 
     @classmethod
     def of(
-        cls, forward: np.ndarray, backward: np.ndarray, source: list[list[int]], target: list[list[int]]
+        cls, forward: np.ndarray, backward: np.ndarray, source: Sequence[Pieces], target: Sequence[Pieces]
     ) -> BatchAttention:
-        """Build it from the indices of the words that each pair's pieces belong to."""
-        return cls(forward, backward, _filled(source, forward.shape[2]), _filled(target, forward.shape[1]))
+        """Build it from the pieces of each pair."""
+        _, target_length, source_length = forward.shape
+        return cls(forward, backward, PieceWords.of(source, source_length), PieceWords.of(target, target_length))
 
     @cached_property
     def _words(self) -> np.ndarray:
         """True for cells between two pieces of words. (batch, target, source)"""
-        return (self.target_words >= 0)[:, :, None] & (self.source_words >= 0)[:, None, :]
+        return (self.target.first >= 0)[:, :, None] & (self.source.first >= 0)[:, None, :]
 
     @cached_property
     def strength(self) -> np.ndarray:
@@ -66,7 +93,7 @@ class BatchAttention:
 
     def scores(self) -> list[float]:
         """Return how well the sentences of each pair fit: the strongest cell of each piece, mean over both sides."""
-        pieces = (self.source_words >= 0).sum(1) + (self.target_words >= 0).sum(1)
+        pieces = self.source.pieces() + self.target.pieces()
         best = self.strength.max(1).sum(1) + self.strength.max(2).sum(1)
         return (best / np.maximum(pieces, 1)).tolist()
 
@@ -97,18 +124,36 @@ class BatchAttention:
         order = np.argsort(-product.reshape(len(product), -1), axis=1, kind="stable")
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-        wanted = np.minimum((self.source_words >= 0).sum(1), (self.target_words >= 0).sum(1))
+        wanted = np.minimum(self.source.pieces(), self.target.pieces())
         return rank.reshape(product.shape) < wanted[:, None, None]
 
     def _between_words(self, cells: np.ndarray) -> list[WordLinks]:
         """Return the links between words that linked cells make."""
         rows, targets, sources = np.nonzero(cells)
-        size = int(max(self.source_words.max(), self.target_words.max())) + 1
+        strength = self.strength[rows, targets, sources]
+        source, target = self.source.first[rows, sources], self.target.first[rows, targets]
+        if self.source.more is not None:  # a link of such a piece is one of every word that it is part of
+            repeated, place = _repeated(self.source.more[rows, sources] + 1)
+            rows, strength, source, targets = (
+                rows[repeated],
+                strength[repeated],
+                source[repeated] + place,
+                targets[repeated],
+            )
+            target = target[repeated]
+        if self.target.more is not None:
+            repeated, place = _repeated(self.target.more[rows, targets] + 1)
+            rows, strength, source, target = (
+                rows[repeated],
+                strength[repeated],
+                source[repeated],
+                target[repeated] + place,
+            )
+        size = int(max(source.max(initial=0), target.max(initial=0))) + 1
         # One number for a pair of words, in the order of row, source word, target word.
-        numbers = (rows * size + self.source_words[rows, sources]) * size + self.target_words[rows, targets]
-        links, places = np.unique(numbers, return_inverse=True)
+        links, places = np.unique((rows * size + source) * size + target, return_inverse=True)
         strongest = np.zeros(len(links))
-        np.maximum.at(strongest, places, self.strength[rows, targets, sources])
+        np.maximum.at(strongest, places, strength)
         found: list[WordLinks] = [{} for _ in cells]
         for number, probability in zip(links.tolist(), strongest.tolist(), strict=True):
             row, cell = divmod(number, size * size)
@@ -116,16 +161,14 @@ class BatchAttention:
         return found
 
 
+def _repeated(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each item, repeated, and the repetitions counted from zero. (repetitions,) each"""
+    repeated = np.repeat(np.arange(len(counts)), counts)
+    return repeated, np.arange(len(repeated)) - (np.cumsum(counts) - counts)[repeated]
+
+
 def _best(attention: np.ndarray, axis: int) -> np.ndarray:
     """Return the strongest cell along an axis, the first of equals. (batch, target, source)"""
     best = np.zeros(attention.shape, bool)
     np.put_along_axis(best, attention.argmax(axis, keepdims=True), True, axis)
     return best
-
-
-def _filled(sentences: Sequence[Sequence[int]], length: int) -> np.ndarray:
-    """Return rows padded with −1. (batch, length)"""
-    rows = np.full((len(sentences), length), -1, np.int64)
-    for row, words in enumerate(sentences):
-        rows[row, : len(words)] = words
-    return rows

@@ -214,7 +214,7 @@ class Aligner(WindowedAligner):
                 forward, backward = sessions.compare(states, batch)
             found = [pairs[number] for number in batch]
             attention = BatchAttention.of(
-                forward, backward, [pair.source.words for pair in found], [pair.target.words for pair in found]
+                forward, backward, [pair.source for pair in found], [pair.target for pair in found]
             )
             aligned += map(Aligned, found, attention.links(self.merge, self.threshold), attention.scores())
         return aligned

@@ -15,6 +15,7 @@ from weft.text.subwords import Pieces, Subwords
 from weft.text.words import Sentence, Text
 
 WordPair = tuple[list[str], list[str]]
+SentencePair = tuple[Sentence, Sentence]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
 MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
@@ -50,7 +51,7 @@ class WindowedAligner(ABC):
         self.subwords = subwords
         self.merge: Merge = merge
         self.threshold = threshold
-        self.tokenisation = "simple" if raw else subwords.text.tokenisation
+        self.raw = raw
         self.reverse = reverse
         self._ahead = ahead
 
@@ -78,13 +79,12 @@ class WindowedAligner(ABC):
         while window := list(itertools.islice(iterator, ahead or self._ahead)):
             sentences = [self._sentences(pair, number) for number, pair in enumerate(window, seen + 1)]
             alignments = [Alignment(source, target) for source, target in sentences]  # without links
-            words = [(source.words, target.words) for source, target in sentences]
-            for pair, links, score in self._align_encoded(encode_pairs(words, self.subwords, on_long, seen)):
+            for pair, links, score in self._align_encoded(encode_pairs(sentences, self.subwords, on_long, seen)):
                 alignments[pair.number] = Alignment(*sentences[pair.number], links, score)
             seen += len(window)
             yield from (one.reversed() for one in alignments) if self.reverse else alignments
 
-    def _sentences(self, pair: Any, number: int) -> tuple[Sentence, Sentence]:
+    def _sentences(self, pair: Any, number: int) -> SentencePair:
         """Split a pair into words, the model's source language first. ``number`` counts from one, for errors."""
         try:
             if isinstance(pair, str | bytes | Mapping):  # which could be unpacked, too
@@ -96,12 +96,11 @@ class WindowedAligner(ABC):
                 "such pairs, align_one() a single one"
             ) from None
         first, second = (target, source) if self.reverse else (source, target)
-        text = self.subwords.text
-        return self._sentence(first, text.source_language, number), self._sentence(second, text.target_language, number)
+        return self._sentence(first, number), self._sentence(second, number)
 
-    def _sentence(self, text: Any, language: str, number: int) -> Sentence:
+    def _sentence(self, text: Any, number: int) -> Sentence:
         if isinstance(text, str):
-            return Sentence.from_text(text, self.tokenisation, language)
+            return Sentence.from_text(text, self.raw)
         words = list(text) if isinstance(text, Iterable) else [text]
         if not all(isinstance(word, str) for word in words):
             raise WeftError(f"sentence pair {number}: a side is text or a list of words, not {_shown(text)}")
@@ -119,9 +118,9 @@ def _refuse(index: int, pieces: int) -> None:
 
 
 def encode_pairs(
-    pairs: Sequence[WordPair], subwords: Subwords, on_long: OnLong = _refuse, first: int = 0
+    pairs: Sequence[SentencePair], subwords: Subwords, on_long: OnLong = _refuse, first: int = 0
 ) -> Iterator[EncodedPair]:
-    """Cut the words of pairs into pieces. Yields all pairs but those with an empty side and those that are too long.
+    """Cut pairs into pieces. Yields all pairs but those with an empty side and those that are too long.
 
     ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """

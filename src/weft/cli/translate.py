@@ -55,7 +55,7 @@ def translate(
     if translator.shortened:
         say(f"{translator.shortened:,} sentences were too long for the model and lost their ends")
     if references is not None:
-        say(bleu(translations, references, lowercase=loaded.text.lowercase))
+        say(bleu(translations, references, lowercase=loaded.subwords.text.lowercase))
 
 
 def bleu(translations: list[str], references: list[str], lowercase: bool) -> str:

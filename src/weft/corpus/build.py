@@ -2,7 +2,7 @@
 
 Four passes over a stream, none of which holds the corpus in memory:
 
-    read     split every line into words, count what cleaning leaves out, spool the rest to disk
+    read     read every line, count what cleaning leaves out, spool the rest to disk
     decide   from 64-bit fingerprints alone: which pairs are duplicates, which are held out
     learn    the joint byte pair encoding, from the pairs that are kept
     encode   kept pairs to ids
@@ -15,9 +15,9 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, islice, repeat
+from itertools import compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -41,15 +41,14 @@ from weft.progress import Progress
 from weft.storage import atomic_folder, checksum_of, write_array
 from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
+from weft.text.spelling import Speller
 from weft.text.subwords import Subwords
-from weft.text.words import normaliser, split_words
+from weft.text.words import split_spaces
 from weft.workers import available_cores, map_in_order
 
 _SPOOL = "pairs.spool"
 _BAD_LINES_SHOWN = 5
 _BLOCK_PAIRS = 10_000  # that are encoded together
-_MOST_WORDS = 100_000_000  # to learn subwords from
-_REPEATED_AT_ONCE = 1_000
 _LEAST_PIVOT_WORDS = 5  # of an English sentence: shorter ones mean several things
 
 
@@ -100,7 +99,7 @@ def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: Pre
     ).write(staging)
 
 
-# -- read: lines to words ----------------------------------------------------------------------------------------------
+# -- read and clean lines ----------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -108,7 +107,7 @@ class _Cleaned:
     """A block after the reading pass."""
 
     corpus: int
-    lines: list[bytes]  # 'source TAB target', words between single spaces, as the user wrote them
+    lines: list[bytes]  # 'source TAB target', as the user wrote them, all white space as single spaces
     fingerprints: np.ndarray  # (lines, 2) of the normalised source and target
     words: np.ndarray  # (lines, 2): how many
     counts: Counter[str]
@@ -155,17 +154,15 @@ def _read(
 
 def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
     corpus, block = numbered
-    text = config.text
-    normalise = functools.cache(normaliser(text))  # words repeat
+    speller = Speller(config.text)
     lines: list[bytes] = []
     fingerprints: list[tuple[int, int]] = []
     words: list[tuple[int, int]] = []
     counts: Counter[str] = Counter()
     bad: list[BadLine] = []
     for source_text, target_text in block.pairs(bad.append if config.skip_bad else None):
-        source = split_words(source_text, text.tokenisation, text.source_language)
-        target = split_words(target_text, text.tokenisation, text.target_language)
-        longer, shorter = max(len(source), len(target)), min(len(source), len(target))
+        units = speller.texts(source_text), speller.texts(target_text)
+        shorter, longer = sorted(map(_length, units))
         if shorter == 0:
             counts["empty"] += 1
         elif config.longest and longer > config.longest:
@@ -173,9 +170,10 @@ def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
         elif config.ratio and longer > config.ratio * shorter:
             counts["unequal lengths"] += 1
         else:
-            lines.append(f"{' '.join(source)}\t{' '.join(target)}\n".encode())
-            fingerprints.append((_fingerprint(map(normalise, source)), _fingerprint(map(normalise, target))))
-            words.append((len(source), len(target)))
+            source, target = (" ".join(split_spaces(side)) for side in (source_text, target_text))
+            lines.append(f"{source}\t{target}\n".encode())
+            fingerprints.append((_fingerprint(units[0]), _fingerprint(units[1])))
+            words.append((_length(units[0]), _length(units[1])))
     counts["read"] = len(block.source)
     counts["bad"] = len(bad)
     hashes = np.array(fingerprints, np.uint64).reshape(-1, 2)
@@ -184,8 +182,13 @@ def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
     return _Cleaned(corpus, lines, hashes, numbers, +counts, shown, block.bytes_read)
 
 
-def _fingerprint(words: Iterator[str]) -> int:
-    return int.from_bytes(hashlib.blake2b(" ".join(words).encode(), digest_size=8).digest(), "little")
+def _length(units: list[str]) -> int:
+    """Return the number of units; a run of a script without spaces counts by its characters."""
+    return sum(1 if unit[0] == " " else len(unit) for unit in units)
+
+
+def _fingerprint(units: list[str]) -> int:
+    return int.from_bytes(hashlib.blake2b("\n".join(units).encode(), digest_size=8).digest(), "little")
 
 
 def _spooled(spool: Path) -> Iterator[bytes]:
@@ -317,35 +320,25 @@ def _learn(text: _TrainingText, config: PrepareConfig, processes: int, progress:
     """Learn merges from the text as an epoch draws it."""
     times = draw_counts(text.corpora, config.temperature, config.seed)
     blocks = ((block, times[block.first : block.first + len(block.lines)]) for block in text.blocks())
-    words: Counter[str] = Counter()
+    units: Counter[str] = Counter()
     progress.phase("counting words", len(text), "pairs")
-    for pairs, found in map_in_order(functools.partial(_count_words, config), blocks, processes):
-        words.update(found)
+    for pairs, found in map_in_order(functools.partial(_count_units, config), blocks, processes):
+        units.update(found)
         progress.advance(pairs)
     progress.phase("learning subwords", 0, "")
-    return Subwords.learn(_repeated(words), config.merges, config.text)
+    return Subwords.learn(units, config.merges, config.text)
 
 
-def _count_words(config: PrepareConfig, drawn: tuple[_TrainingBlock, np.ndarray]) -> tuple[int, Counter[str]]:
-    """Return the number of pairs of a block and how often an epoch has their words, normalised."""
+def _count_units(config: PrepareConfig, drawn: tuple[_TrainingBlock, np.ndarray]) -> tuple[int, Counter[str]]:
+    """Return the number of pairs of a block and how often an epoch has their units."""
     block, times = drawn
-    normalise = functools.cache(normaliser(config.text))
-    words: Counter[str] = Counter()
+    speller = Speller(config.text)
+    units: Counter[str] = Counter()
     for sides, copies in zip(block.pairs(config), times.tolist(), strict=True):
         for side in sides:
-            for word in side.split(" "):
-                words[normalise(word)] += copies
-    return len(times), words
-
-
-def _repeated(words: Counter[str]) -> Iterator[str]:
-    """Yield text that has each word as often as it was counted; of many words, all in proportion."""
-    share = min(1.0, _MOST_WORDS / words.total())
-    for word, count in words.items():
-        left = round(count * share)
-        while left > 0:
-            yield " ".join(repeat(word, min(left, _REPEATED_AT_ONCE)))
-            left -= _REPEATED_AT_ONCE
+            for unit in speller.texts(side):
+                units[unit] += copies
+    return len(times), units
 
 
 def _encode(
@@ -366,24 +359,23 @@ def _encode(
 
 
 @functools.lru_cache(maxsize=1)
-def _subwords(path: Path, config: PrepareConfig) -> Callable[[str], tuple[int, ...]]:
-    """Return `Subwords.pieces_of_word`, with one cache of words per process."""
-    return Subwords.load(path, config.text).pieces_of_word
+def _subwords(path: Path, config: PrepareConfig) -> Subwords:
+    """Return the vocabulary, with one cache of words per process."""
+    return Subwords.load(path, config.text)
 
 
 def _encode_block(
     tokenizer: Path, config: PrepareConfig, id_type: str, block: _TrainingBlock
 ) -> list[tuple[bytes, np.ndarray]]:
     """Return, for each side, the ids and the number of pieces of each sentence."""
-    pieces_of_word = _subwords(tokenizer, config)
+    subwords = _subwords(tokenizer, config)
     ids: tuple[list[int], list[int]] = ([], [])
     lengths: tuple[list[int], list[int]] = ([], [])
     for pair in block.pairs(config):
         for side, sentence in enumerate(pair):
-            before = len(ids[side])
-            for word in sentence.split(" "):
-                ids[side].extend(pieces_of_word(word))
-            lengths[side].append(len(ids[side]) - before)
+            pieces = subwords.ids(sentence)
+            ids[side].extend(pieces)
+            lengths[side].append(len(pieces))
     return [(np.array(ids[side], id_type).tobytes(), np.array(lengths[side], np.int64)) for side in (0, 1)]
 
 

@@ -9,17 +9,14 @@ offsets         where each pair's links begin in cells (pairs + 1 numbers)
 
 from __future__ import annotations
 
-import itertools
-from array import array
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from weft.corpus.packing import PackedRows
-from weft.corpus.prepared import PreparedCorpus, Side
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.links import read_links
 from weft.storage import atomic_folder, read_description, write_array, write_json
 
 FORMAT = "weft piece links 1"
@@ -97,30 +94,3 @@ def open_links(folder: Path, corpus: PreparedCorpus) -> PieceLinks:
     if len(cells) != 2 * manifest["links"] or len(offsets) != manifest["pairs"] + 1:
         raise WeftError(f"{folder}: not as it was written{remedy}")
     return PieceLinks(cells.reshape(-1, 2), offsets)
-
-
-def links_from_file(name: str, corpus: PreparedCorpus) -> PieceLinks:
-    """Read any aligner's links between words; every piece of a word gets the links of the word.
-
-    The file has a line for each pair of the prepared corpus, in its order.
-    """
-    cells, offsets = array("H"), array("q", [0])
-    pairs = 0
-    for pairs, line in enumerate(read_links(name), 1):
-        if pairs > len(corpus):
-            continue  # goes on to count the lines
-        source, target = (_pieces_of_words(side, pairs - 1, corpus) for side in (corpus.source, corpus.target))
-        line.check(len(source), len(target))
-        for i, j in sorted(line.possible):
-            cells.extend(piece for both in itertools.product(source[i], target[j]) for piece in both)
-        offsets.append(len(cells) // 2)
-    if pairs != len(corpus):
-        raise WeftError(f"{name} has {pairs:,} lines of links, but the prepared corpus has {len(corpus):,} pairs")
-    return PieceLinks(np.array(cells, np.uint16).reshape(-1, 2), np.array(offsets, np.int64))
-
-
-def _pieces_of_words(side: Side, pair: int, corpus: PreparedCorpus) -> list[range]:
-    """Return the pieces of each word of a sentence."""
-    ids = side[pair]
-    begins = [*np.flatnonzero(corpus.subwords.starts_word[ids]).tolist(), len(ids)]
-    return [range(first, last) for first, last in itertools.pairwise(begins)]

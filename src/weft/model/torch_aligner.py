@@ -10,7 +10,7 @@ import torch
 
 from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import ModelFolder, read_aligner
-from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, WordPair, encode_pairs
+from weft.align.windowed import Aligned, EncodedPair, SentencePair, WindowedAligner, WordPair, encode_pairs
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import Links
@@ -18,6 +18,7 @@ from weft.model.rows import Attend, PairRows
 from weft.model.scorer import stored_scorers
 from weft.model.system import AlignmentSystem
 from weft.text.subwords import END, PAD, Pieces, Subwords
+from weft.text.words import Sentence
 
 _AHEAD = 2_000  # pairs that are read ahead and sorted by length
 _BATCH_TOKENS = 8_000
@@ -97,9 +98,7 @@ def scorer_aligner(
 def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:
     """Compute the attention of a batch."""
     forward, backward = (one.float().cpu().numpy() for one in attend(_rows(batch, device)))
-    return BatchAttention.of(
-        forward, backward, [pair.source.words for pair in batch], [pair.target.words for pair in batch]
-    )
+    return BatchAttention.of(forward, backward, [pair.source for pair in batch], [pair.target for pair in batch])
 
 
 def align(
@@ -115,7 +114,7 @@ def align(
     ``threshold`` is for the merge ``mean``.
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
-    for batch in _batches(encode_pairs(pairs, system.subwords), batch_tokens):
+    for batch in _batches(encode_pairs([_sentences(pair) for pair in pairs], system.subwords), batch_tokens):
         attention = _attention(attend, batch, system.device)
         for merge in merges:
             for encoded, links in zip(batch, attention.links(merge, threshold), strict=True):
@@ -155,19 +154,25 @@ def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> t
 
     A word's attention is the mean over its pieces of what each pays to all pieces of the other word together.
     """
-    encoded = next(encode_pairs([pair], system.subwords), None)
+    encoded = next(encode_pairs([_sentences(pair)], system.subwords), None)
     if encoded is None:  # a side is empty
         nothing = np.zeros((len(pair[1]), len(pair[0])))
         return nothing, nothing
     attention = attend(_rows([encoded], system.device))
-    source, target = (_membership(side) for side in (encoded.source, encoded.target))  # (words, pieces)
+    source, target = _membership(encoded.source, len(pair[0])), _membership(encoded.target, len(pair[1]))
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
     return (
-        target / target.sum(1, keepdims=True) @ forward @ source.T,
-        target @ backward @ (source / source.sum(1, keepdims=True)).T,
+        target / np.maximum(target.sum(1, keepdims=True), 1) @ forward @ source.T,
+        target @ backward @ (source / np.maximum(source.sum(1, keepdims=True), 1)).T,
     )
 
 
-def _membership(pieces: Pieces) -> np.ndarray:
-    """Return 1 where a piece belongs to a word. (words, pieces)"""
-    return np.equal.outer(np.arange(pieces.words[-1] + 1), np.array(pieces.words)).astype(float)
+def _membership(pieces: Pieces, words: int) -> np.ndarray:
+    """Return 1 where a piece is part of a word. (words, pieces)"""
+    numbers = np.arange(words)[:, None]
+    return ((np.array(pieces.first) <= numbers) & (numbers <= np.array(pieces.last))).astype(float)
+
+
+def _sentences(pair: WordPair) -> SentencePair:
+    source, target = pair
+    return Sentence.from_words(source), Sentence.from_words(target)

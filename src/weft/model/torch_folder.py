@@ -83,16 +83,6 @@ class LoadedModel:
     subwords: Subwords
     direction: Direction
 
-    @property
-    def text(self) -> TextConfig:
-        return self.subwords.text
-
-    @property
-    def languages(self) -> tuple[str, str]:
-        """The languages the model translates from and to; ``text`` names those of the corpus."""
-        pair = self.text.source_language, self.text.target_language
-        return pair if self.direction == "forward" else pair[::-1]
-
 
 def save_translation(
     folder: Path,

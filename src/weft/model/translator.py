@@ -13,13 +13,12 @@ from weft.model.rows import Rows
 from weft.model.torch_folder import LoadedModel
 from weft.model.translation import LONGEST_SENTENCE, TranslationModel
 from weft.text.subwords import END, PAD
-from weft.text.words import join_words, split_words
 
 _READ_AHEAD = 2_000  # sentences that are sorted by length together
 
 
 class Translator:
-    """Translates text with a loaded model: words, normalisation and pieces are those of its training."""
+    """Translates text with a loaded model: normalisation and pieces are those of its training."""
 
     def __init__(self, loaded: LoadedModel, beam: int = 5, batch_tokens: int = 4_000) -> None:
         self._loaded, self._beam, self._batch_tokens = loaded, beam, batch_tokens
@@ -42,13 +41,11 @@ class Translator:
             for row, index in enumerate(batch):
                 source[row, : len(sentences[index]) + 1] = torch.tensor([*sentences[index], END])
             for index, ids in zip(batch, self._search(source.to(self._device)), strict=True):
-                words = self._loaded.subwords.decode(ids)
-                translations[index] = join_words(words, self._loaded.text.tokenisation, self._loaded.languages[1])
+                translations[index] = self._loaded.subwords.decode(ids)
         return translations
 
     def _encode(self, line: str) -> list[int]:
-        words = split_words(line, self._loaded.text.tokenisation, self._loaded.languages[0])
-        ids = self._loaded.subwords.encode(words).ids
+        ids = self._loaded.subwords.ids(line)
         if len(ids) >= LONGEST_SENTENCE:
             self.shortened += 1
         return ids[: LONGEST_SENTENCE - 1]

@@ -45,10 +45,10 @@ def _begins_with_vowel(word: str) -> bool:
     return first in _VOWELS and (first != "y" or lower in {"y", "yeux"})
 
 
-def contracted(words: Sequence[str], joined: bool) -> list[str]:
-    """Return words as they are usually written; an elided one is joined to the next, or stays a word of its own.
+def contracted(words: Sequence[str]) -> list[str]:
+    """Return words as they are usually written, an elided one joined to the next.
 
-    >>> contracted("le chef de le État parle à le ministre de la énergie".split(), joined=True)
+    >>> contracted("le chef de le État parle à le ministre de la énergie".split())
     ['le', 'chef', 'de', "l'État", 'parle', 'au', 'ministre', 'de', "l'énergie"]
     """
     result: list[str] = []
@@ -64,10 +64,7 @@ def contracted(words: Sequence[str], joined: bool) -> list[str]:
             prefix, place = "", place + 2
             continue
         if _is_elided(word, following):
-            if joined:
-                prefix += f"{word[:-1]}'"
-            else:
-                result.append(f"{word[:-1]}'")
+            prefix += f"{word[:-1]}'"
         else:
             result.append(prefix + word)
             prefix = ""
@@ -87,11 +84,7 @@ def _is_elided(word: str, following: str) -> bool:
 
 
 def as_usual_or_not(sentence: str) -> str:
-    """Leave half of all sentences as they are, contract and join a quarter, contract a quarter without joining.
-
-    The choice depends on the sentence alone.
-    """
-    choice = hashlib.blake2b(sentence.encode(), digest_size=1).digest()[0] % 4
-    if choice < 2:
-        return sentence
-    return " ".join(contracted(sentence.split(" "), joined=choice == 2))
+    """Contract half of all sentences. The choice depends on the sentence alone."""
+    if hashlib.blake2b(sentence.encode(), digest_size=1).digest()[0] % 2:
+        return " ".join(contracted(sentence.split(" ")))
+    return sentence

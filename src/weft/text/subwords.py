@@ -1,40 +1,59 @@
-"""Joint byte pair encoding: words become pieces, and every piece knows its word.
+"""Joint byte pair encoding: text becomes pieces, and every piece knows the words that it is part of.
 
-The alphabet is the 256 byte values, so any character of any script can be encoded, seen in training or not. The first
-piece of a word, and no other, begins with a marked space: the word of each piece can be read off the ids alone.
+What is cut into pieces are units (``units``), spelled as models see them (``spelling``). The alphabet is the 256 byte
+values, so any character of any script can be encoded, seen in training or not. The first piece of a unit begins with a
+marked space; units of scripts without spaces between words have no such mark, so that a character is spelled in one way
+wherever it stands.
 """
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+from tokenizers import Encoding, Tokenizer, models, pre_tokenizers, trainers
 
 from weft.config import TextConfig
 from weft.errors import WeftError, printable
 from weft.storage import read_bytes, write_text
-from weft.text.words import normaliser
+from weft.text.spelling import Remembered, Spelled, Speller
+from weft.text.units import chunk_spans, has_unspaced
+from weft.text.words import Sentence, split_spaces
 
 PAD = 0  # fills rows
 END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
 _SPECIAL = ("⟨pad⟩", "⟨/s⟩")  # in letters that spell no bytes: a piece of text never has the same spelling
-_MARK = "Ġ"  # how the byte-level alphabet writes the space in front of a word
-_CACHED_WORDS = 200_000  # words repeat
-_LONGEST_CACHED = 100  # characters: longer words hardly repeat, and would fill the memory
+_MARK = "Ġ"  # how the byte-level alphabet writes the space at the beginning of a unit
 _PRIVATE = 0xF0000  # the first of Unicode's characters for private use
 _LEAST_FREQUENCY = 4  # of two pieces that become one when a vocabulary is extended
+_BETWEEN = (0, 0)  # stands for the span of the line feed between units
+_MOST_CHARACTERS = 10_000
+_MOST_UNITS = 100_000_000  # to learn merges from
+_REPEATED_AT_ONCE = 1_000
 _MOST_BYTES = 50_000_000  # of a tokenizer file
 
 
 class Pieces(NamedTuple):
-    """The pieces of a sentence and, for each of them, the number of its word."""
+    """The pieces of a sentence and, for each of them, the first and the last word that it is part of."""
 
     ids: list[int]
-    words: list[int]
+    first: list[int]
+    last: list[int]
+
+
+class Cut(NamedTuple):
+    """The pieces of a text and their character spans."""
+
+    ids: list[int]
+    starts: list[int]
+    ends: list[int]
 
 
 class Subwords:
@@ -43,30 +62,29 @@ class Subwords:
     def __init__(self, tokenizer: Tokenizer, text: TextConfig) -> None:
         self.text = text
         self._tokenizer = tokenizer
-        self._normalise = normaliser(text)
-        self._cache: dict[str, tuple[int, ...]] = {}
+        self._speller = Speller(text)
+        self._ids_of_word = Remembered(self._cut_word)
+        self._cut_of_chunk = Remembered(self._cut_chunk)
         self.spellings = [tokenizer.id_to_token(index) or "" for index in range(tokenizer.get_vocab_size())]
-        self.starts_word = np.array([spelling.startswith(_MARK) for spelling in self.spellings])  # (vocabulary,)
 
     @classmethod
-    def learn(cls, sentences: Iterable[str], merges: int, text: TextConfig) -> Subwords:
-        """Learn ``merges`` merges from sentences whose words are normalised and stand between single spaces.
+    def learn(cls, units: Mapping[str, int], merges: int, text: TextConfig) -> Subwords:
+        """Learn ``merges`` merges from spelled units and how often each occurs.
 
         A text too small for so many gives fewer; see ``merges`` of the result.
         """
-        tokenizer = _plain_tokenizer(models.BPE())
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(  # pyrefly: ignore
-            vocab_size=merges + len(alphabet), initial_alphabet=alphabet, show_progress=False, min_frequency=2
-        )
-        tokenizer.train_from_iterator(sentences, trainer)
+        learner = Tokenizer(models.BPE())
+        learner.pre_tokenizer = pre_tokenizers.Split("\n", "removed")  # pyrefly: ignore
+        size = merges + _MOST_CHARACTERS  # the library counts different characters as well
+        trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, min_frequency=2)  # pyrefly: ignore
+        learner.train_from_iterator(_repeated(units), trainer)
+        learned = _byte_merges(units, json.loads(learner.to_str())["model"]["merges"], merges)
+        alphabet = sorted(_BYTE_OF_CHARACTER)
         # The special symbols are entries of the vocabulary but no "added tokens" of the library, which it would find
         # inside users' text.
-        learned = json.loads(tokenizer.to_str())["model"]
-        vocabulary = {symbol: index for index, symbol in enumerate(_SPECIAL)}
-        vocabulary.update({piece: index + len(_SPECIAL) for piece, index in learned["vocab"].items()})
-        merged = models.BPE(vocabulary, [tuple(merge) for merge in learned["merges"]])
-        return cls(_plain_tokenizer(merged), text)
+        pieces = dict.fromkeys((*_SPECIAL, *alphabet, *map("".join, learned)))
+        vocabulary = {piece: index for index, piece in enumerate(pieces)}
+        return cls(_plain_tokenizer(models.BPE(vocabulary, learned)), text)
 
     def extended(self, words: Mapping[tuple[int, ...], int], merges: int) -> tuple[Subwords, list[tuple[int, ...]]]:
         """Learn so many merges more from words, given as their pieces, and how often each is there.
@@ -125,51 +143,117 @@ class Subwords:
         """Return the size of the vocabulary."""
         return len(self.spellings)
 
+    @functools.cached_property
+    def starts_word(self) -> np.ndarray:
+        """True for pieces that begin a unit, and for all of scripts without spaces between words. (vocabulary,)"""
+        texts = [self.decode([piece]) for piece in range(len(self))]
+        return np.array([one.startswith(_MARK) for one in self.spellings]) | [has_unspaced(text[:1]) for text in texts]
+
     @property
     def merges(self) -> int:
         return len(self) - len(_SPECIAL) - 256
 
-    def pieces_of_word(self, word: str) -> tuple[int, ...]:
-        """Return the piece ids of one word as the user wrote it.
-
-        Half a surrogate pair, which Python strings may hold though it is no character, counts as �.
-        """
-        pieces = self._cache.get(word)
-        if pieces is None:
-            normalised = self._normalise(word)
-            if not normalised.isascii():
-                normalised = normalised.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-            pieces = tuple(self._tokenizer.encode(normalised, add_special_tokens=False).ids)
-            if len(self._cache) >= _CACHED_WORDS:
-                self._cache.clear()
-            if len(word) <= _LONGEST_CACHED:
-                self._cache[word] = pieces
-        return pieces
-
-    def encode(self, words: Iterable[str]) -> Pieces:
+    def encode(self, sentence: Sentence) -> Pieces:
         """Return the pieces of a sentence, without the end-of-sentence symbol."""
-        ids: list[int] = []
-        owners: list[int] = []
-        for index, word in enumerate(words):
-            pieces = self.pieces_of_word(word)
-            ids.extend(pieces)
-            owners.extend([index] * len(pieces))
-        return Pieces(ids, owners)
+        if sentence.apart:
+            ids: list[int] = []
+            owners: list[int] = []
+            for number, word in enumerate(sentence.words):
+                pieces = self._ids_of_word[word]
+                if pieces is None:
+                    break
+                ids += pieces
+                owners += [number] * len(pieces)
+            else:
+                return Pieces(ids, owners, owners)
+        cut = self.cut(sentence.text)
+        word_starts, word_ends = ([span[side] for span in sentence.spans] for side in (0, 1))
+        first = [bisect_right(word_ends, start) for start in cut.starts]
+        return Pieces(cut.ids, first, [bisect_left(word_starts, end) - 1 for end in cut.ends])
 
-    def decode(self, ids: Sequence[int]) -> list[str]:
-        """Return the words that pieces spell, without special symbols; bytes that are no UTF-8 become �."""
+    def ids(self, text: str) -> list[int]:
+        """Return the pieces of a text, without the end-of-sentence symbol."""
+        ids: list[int] = []
+        for word in split_spaces(text):
+            pieces = self._ids_of_word[word]
+            if pieces is None:
+                return self.cut(text).ids
+            ids += pieces
+        return ids
+
+    def cut(self, text: str) -> Cut:
+        """Return the pieces of a text and their places."""
+        ids, starts, ends = Cut([], [], [])
+        for begin, end in chunk_spans(text):
+            chunk = self._cut_of_chunk[text[begin:end]]
+            ids += chunk.ids
+            starts += [begin + place for place in chunk.starts]
+            ends += [begin + place for place in chunk.ends]
+        return Cut(ids, starts, ends)
+
+    def _cut_word(self, word: str) -> tuple[int, ...] | None:
+        """Return the pieces of a word between white space; None if they may depend on the words beside it."""
+        return None if has_unspaced(word) else tuple(self._pieces(self._speller.spell(word)).ids)
+
+    def _cut_chunk(self, chunk: str) -> Cut:
+        units = self._speller.spell(chunk)
+        pieces = self._pieces(units)
+        spans = [span for unit in units for span in (*unit.spans(), _BETWEEN)]  # of each character that was encoded
+        starts = [spans[first][0] for first, _ in pieces.offsets]
+        return Cut(pieces.ids, starts, [spans[last - 1][1] for _, last in pieces.offsets])
+
+    def _pieces(self, units: list[Spelled]) -> Encoding:
+        return self._tokenizer.encode("\n".join([unit.text for unit in units]), add_special_tokens=False)
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text that pieces spell, without special symbols; bytes that are no UTF-8 become �."""
         spelling = "".join(self.spellings[index] for index in ids if index >= len(_SPECIAL))
-        text = bytes(_BYTE_OF_CHARACTER[character] for character in spelling).decode("utf-8", errors="replace")
-        return [word for word in text.split(" ") if word]
+        return bytes(map(_BYTE_OF_CHARACTER.__getitem__, spelling)).decode("utf-8", errors="replace").strip(" ")
+
+
+def _repeated(units: Mapping[str, int]) -> Iterator[str]:
+    """Yield text that has each unit as often as it was counted; of many units, all in proportion."""
+    share = min(1.0, _MOST_UNITS / max(1, sum(units.values())))
+    for unit, count in units.items():
+        left = round(count * share)
+        while left > 0:
+            yield "\n".join(repeat(unit, min(left, _REPEATED_AT_ONCE)))
+            left -= _REPEATED_AT_ONCE
+
+
+def _byte_merges(units: Mapping[str, int], learned: list[list[str]], most: int) -> list[tuple[str, str]]:
+    """Return merges of bytes to ``most`` pieces, given merges of characters.
+
+    The bytes of frequent characters are merged first, so that no piece begins or ends inside of one of them.
+    """
+    counts: Counter[str] = Counter()
+    for unit, count in units.items():
+        if not unit.isascii():
+            for character in unit:
+                counts[character] += count
+    frequent = [one for one, count in counts.most_common() if count > 1 and not one.isascii()][: most // 5]
+    spelled = [_in_bytes(character) for character in frequent]
+    merges = [(one[:place], one[place]) for one in spelled for place in range(1, len(one))]
+    known = set(frequent)
+    for left, right in learned:
+        if all(one.isascii() or one in known for one in left + right):
+            merges.append((_in_bytes(left), _in_bytes(right)))
+    pieces = set(islice(dict.fromkeys(map("".join, merges)), most))  # there may be several ways to one piece
+    return [merge for merge in dict.fromkeys(merges) if "".join(merge) in pieces]
+
+
+def _in_bytes(text: str) -> str:
+    """Return how the byte-level alphabet writes a text."""
+    return "".join(_CHARACTER_OF_BYTE[byte] for byte in text.encode())
 
 
 def _plain_tokenizer(merges: models.BPE) -> Tokenizer:
-    """Make a tokenizer of words between single spaces: a marked space before each, spelled in bytes, then merged."""
+    """Make a tokenizer of units between line feeds, spelled in bytes, then merged."""
     tokenizer = Tokenizer(merges)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(" ", "removed"),
-            pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False),
+            pre_tokenizers.Split("\n", "removed"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
     return tokenizer
@@ -194,3 +278,4 @@ def _characters_of_bytes() -> Iterator[tuple[str, int]]:
 
 
 _BYTE_OF_CHARACTER = dict(_characters_of_bytes())
+_CHARACTER_OF_BYTE = {byte: character for character, byte in _BYTE_OF_CHARACTER.items()}

@@ -39,7 +39,7 @@ from weft.train.report import (
 from weft.train.stage_align import train_alignment
 from weft.train.stage_distil import refine, train_fast, train_scorer
 from weft.train.stage_guide import train_guided
-from weft.train.stage_links import best_cells, corpus_links, file_links, guided_links
+from weft.train.stage_links import best_cells, corpus_links, guided_links
 from weft.train.stage_translate import train_translation
 from weft.train.stages import ALIGNER, MODEL, Part, Parts, SystemParts, binding_settings
 from weft.train.task import Text
@@ -112,9 +112,6 @@ class Run:
 
     def make_all(self) -> None:
         """Make everything that the recipe's stages ask for."""
-        if "guide" in self.recipe.stages and self.recipe.guided.links:  # a bad file is found before hours of training
-            for own in self.parts.systems:
-                file_links(self.corpus, self.recipe.guided.links, own.links[0].folder, self.process)
         for own in self.parts.systems:
             self._translate(own)
             if "align" in self.recipe.stages:
@@ -182,10 +179,8 @@ class Run:
             train_guided(system, config, text, found, guide.folder, self._below(guide), self.process)
 
     def _guiding_links(self, system: AlignmentSystem, own: SystemParts, part: Part, text: Text) -> PieceLinks:
-        """Return links of a file or of bidirectional optimisation, in later rounds those of the layers themselves."""
+        """Return links of bidirectional optimisation, in later rounds those of the layers themselves."""
         config, first = own.recipe.guided, part is own.links[0]
-        if first and config.links:
-            return file_links(self.corpus, config.links, part.folder, self.process)
         packing = {name: getattr(config.training, name) for name in ("seed", "row_length")}
         chosen = {"pairs": config.pairs, "training": packing}
         settings: dict[str, Any] = {**self._below(part), **binding_settings(guided=chosen)}

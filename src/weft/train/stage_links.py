@@ -12,13 +12,12 @@ import torch
 from torch import Tensor
 
 from weft.corpus.packing import PackedRows
-from weft.corpus.piece_links import PieceLinks, gather_links, links_from_file, open_links, save_links
+from weft.corpus.piece_links import PieceLinks, gather_links, open_links, save_links
 from weft.corpus.prepared import PreparedCorpus
 from weft.model.packed_links import best_cell_links, mean_links
 from weft.model.rows import Attend, PairRows
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
-from weft.storage import checksum_of
 from weft.train.distributed import Process
 from weft.train.stages import finish, is_finished
 from weft.train.task import ResidentRows, Text
@@ -72,16 +71,6 @@ def corpus_links(
             for part in parts:
                 part.unlink()
         process.wait()
-    return open_links(folder, corpus)
-
-
-def file_links(corpus: PreparedCorpus, file: str, folder: Path, process: Process) -> PieceLinks:
-    """Read the links of a file, as links between pieces."""
-    settings = {"guided.links": file, "checksum": checksum_of(Path(file))}
-    if process.first and not is_finished(folder, settings):
-        save_links(folder, links_from_file(file, corpus), corpus)
-        finish(folder, settings, seconds=0.0)
-    process.wait()
     return open_links(folder, corpus)
 
 

@@ -22,7 +22,6 @@ from weft.progress import Progress, say
 from weft.recipe import StartConfig
 from weft.storage import checksum_of
 from weft.text.subwords import PAD, Subwords
-from weft.text.words import split_spaces
 from weft.train.distributed import Process, environment
 from weft.train.loop import Trainer, train
 from weft.train.stages import MODEL, binding_settings, finish, is_finished
@@ -178,7 +177,7 @@ def _held_out(corpus: PreparedCorpus, training: TrainingConfig) -> Text | None:
     """Return the pairs that were held out of training, or None if there are none that fit into a row."""
     lines = corpus.held_out.read_text(encoding="utf-8").split("\n")
     columns = (line.split("\t") for line in lines if line)
-    sides = encoded_sides(((split_spaces(source), split_spaces(target)) for source, target in columns), corpus.subwords)
+    sides = encoded_sides(((source, target) for source, target in columns), corpus.subwords)
     if not ((sides[0].lengths < training.row_length) & (sides[1].lengths < training.row_length)).any():
         return None
     return Text(partial(pack, *sides, training.row_length))

@@ -52,9 +52,9 @@ class Text:
         return ResidentRows(self.rows, device).pair(rows)
 
 
-def encoded_sides(pairs: Iterable[tuple[list[str], list[str]]], subwords: Subwords) -> tuple[Side, Side]:
-    """Cut words into pieces. Returns both sides of all pairs that have words on both."""
-    encoded = [tuple(subwords.encode(words).ids for words in pair) for pair in pairs]
+def encoded_sides(pairs: Iterable[tuple[str, str]], subwords: Subwords) -> tuple[Side, Side]:
+    """Cut sentence pairs into pieces. Returns both sides of all pairs that have pieces on both."""
+    encoded = [tuple(map(subwords.ids, pair)) for pair in pairs]
     sides = zip(*(pair for pair in encoded if all(pair)), strict=True)
     source, target = (_side(list(side)) for side in (tuple(sides) or ((), ())))
     return source, target

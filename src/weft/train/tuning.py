@@ -30,7 +30,6 @@ from weft.progress import say
 from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import END, Subwords
-from weft.text.words import sentence_pair
 from weft.train.distributed import Process, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
@@ -56,7 +55,7 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
 
 def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool) -> Path:
     content = read_aligner(model)
-    pairs = [_words(pair, content.subwords) for pair in _chosen(corpus, config)]
+    pairs = _chosen(corpus, config)
     subwords, made_of = _extended(pairs, content.subwords, config.merges)
     sides = _fitting(encoded_sides(pairs, subwords), config.training.row_length)
     if len(sides[0]) < _LEAST_PAIRS:
@@ -169,14 +168,7 @@ def _chosen(corpus: Corpus, config: TuneConfig) -> list[tuple[str, str]]:
     return chosen
 
 
-def _words(pair: tuple[str, str], subwords: Subwords) -> tuple[list[str], list[str]]:
-    source, target = sentence_pair(*pair, subwords.text, subwords.text.tokenisation)
-    return source.words, target.words
-
-
-def _extended(
-    pairs: list[tuple[list[str], list[str]]], subwords: Subwords, merges: int
-) -> tuple[Subwords, list[tuple[int, ...]]]:
+def _extended(pairs: list[tuple[str, str]], subwords: Subwords, merges: int) -> tuple[Subwords, list[tuple[int, ...]]]:
     """Learn pieces of the text's frequent words, of which a model that does not know them has small pieces only."""
     words: Counter[tuple[int, ...]] = Counter()
     for side in encoded_sides(pairs, subwords):

@@ -69,7 +69,7 @@ class WordSide(NamedTuple):
         numbers: dict[tuple[int, ...], int] = {}
         found = (numbers.setdefault(tuple(word.tolist()), len(numbers)) for word in np.split(side.ids, starts[1:]))
         words = np.fromiter(found, np.int64, len(starts))
-        spellings = [" ".join(subwords.decode(pieces)) for pieces in numbers]
+        spellings = [subwords.decode(pieces) for pieces in numbers]
         places = np.cumsum(begins) - 1 - np.repeat(offsets[:-1], side.lengths)
         return cls(Side(words, offsets), places, list(numbers), spellings)
 
