@@ -2,18 +2,22 @@
 
 What words of the text do in general says how probable links between them are (``word_statistics``). The aligner learns
 these probabilities: so it comes to know the words, and, as it goes by pieces of words and by context, others that are
-like them. How the attention to a word is spread over its pieces is left to the aligner.
+like them. How the attention to a word is spread over its pieces is left to the aligner. The better it knows the
+language already, the more of its attention stays as it is, and the smaller are its steps.
 """
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import hashlib
 import random
 import shutil
+import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,22 +28,25 @@ from weft.config import TrainingConfig, TuneConfig
 from weft.corpus.packing import pack
 from weft.corpus.prepared import Side
 from weft.errors import WeftError, remedy_for_bad_lines
-from weft.model.rows import Attention, PairRows, Rows, masked_softmax
+from weft.model.rows import Attend, Attention, PairRows, Rows, masked_softmax
 from weft.model.scorer import Scorer, stored_scorers
 from weft.progress import say
 from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import END, Subwords
+from weft.train.checkpoint import open_checkpoint, write_file
 from weft.train.distributed import Process, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
 from weft.train.loop import train_stage
 from weft.train.stage_distil import DistilTask, train_fast
-from weft.train.stages import ALIGNER, binding_settings
+from weft.train.stages import ALIGNER, binding_settings, finish, is_finished
 from weft.train.task import Text, encoded_sides
-from weft.train.word_statistics import WordSide, word_posteriors
+from weft.train.word_statistics import Posteriors, WordSide, word_posteriors
 
 _LEAST_PAIRS = 100  # fewer say nothing about words in general
+_LEAST_KNOWN = 0.05  # if the model knows less about the language, its attention is not asked
+_WORDS = "words"
 _LEAST_SUM = 1e-9  # of attention, to divide by
 
 
@@ -64,7 +71,7 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
             f"few to learn from; it takes {_LEAST_PAIRS:,}, and some thousands to make a difference"
         )
     if force and process.first:
-        for name in ("tune", "fast", ALIGNER):
+        for name in (_WORDS, "tune", "fast", ALIGNER):
             shutil.rmtree(run / name, ignore_errors=True)
     process.wait()
     torch.manual_seed(config.training.seed)
@@ -82,10 +89,15 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
             f"{config.training.updates:,} updates{', and as many of the fast encoders' if fast is not None else ''}; "
             f"about {needed} on {process.device}"
         )
-    task = TuneTask(scorer, sides, subwords, config.training, process)
+    words = WordSide.of(sides[0], subwords), WordSide.of(sides[1], subwords)
+    before = copy.deepcopy(scorer).to(process.device).eval().attention
+    found = _counted(sides, words, before, run / _WORDS, settings, process)
+    training = config.training
+    training = dataclasses.replace(training, learning_rate=training.learning_rate * (1 - found.known))
+    task = TuneTask(scorer, before, found, sides, words, training, process)
     train_stage("tuning", task, run / "tune", settings, process)
     if fast is not None:  # it reads the embeddings that have just been tuned
-        train_fast("tuning fast", scorer, fast, config.training, task.text, run / "fast", settings, process)
+        train_fast("tuning fast", scorer, fast, training, task.text, run / "fast", settings, process)
     folder = run / ALIGNER
     if process.first:
         save_aligner(folder, scorer, fast, [task.text.sample(process.device)], subwords, content.config.threshold)
@@ -94,27 +106,54 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     return folder
 
 
+def _counted(
+    sides: tuple[Side, Side],
+    words: tuple[WordSide, WordSide],
+    attend: Attend,
+    folder: Path,
+    settings: dict[str, Any],
+    process: Process,
+) -> Posteriors:
+    """Find the probabilities of links, or read them if that was done."""
+    path = folder / "posteriors.safetensors"
+    if not is_finished(folder, settings) and process.first:
+        began = time.perf_counter()
+        write_file(path, word_posteriors(sides, words, attend, process)._asdict())
+        finish(folder, settings, time.perf_counter() - began)
+    process.wait()
+    with open_checkpoint(path, process.device) as file:
+        found = Posteriors(*map(file.get_tensor, Posteriors._fields))
+    if process.first:
+        say(
+            f"λ = {found.trust.item():.2f}: the model knows {found.known:.0%} of what there is to know about links here"
+        )
+    return found
+
+
 class TuneTask(DistilTask):
     """Give each word the attention that the statistics of the text's words give it."""
 
     def __init__(
-        self, scorer: Scorer, sides: tuple[Side, Side], subwords: Subwords, training: TrainingConfig, process: Process
+        self,
+        scorer: Scorer,
+        before: Attend,
+        posteriors: Posteriors,
+        sides: tuple[Side, Side],
+        words: tuple[WordSide, WordSide],
+        training: TrainingConfig,
+        process: Process,
     ) -> None:
-        before = copy.deepcopy(scorer).to(process.device).eval()
-        super().__init__(scorer, before.attention, _packed(sides, training), training, process)
-        self._sides, self._subwords = sides, subwords
+        """``before`` is what the scorer attended to before."""
+        super().__init__(scorer, before, _packed(sides, training), training, process)
+        self._posteriors, self._sides, self._words_of_sides = posteriors, sides, words
+        self._known = posteriors.known
 
     def prepare(self) -> None:
         super().prepare()
-        words = tuple(WordSide.of(side, self._subwords) for side in self._sides)
-        source, target = words
-        found = word_posteriors(self._sides, (source, target), self._teach, self._process)
-        if self._process.first:
-            say(f"attention of the model explains {found.trust:.0%} of the links that were found")
-        self._posteriors = found.forward.to(self.device), found.backward.to(self.device)
         # The posterior of a cell is at the sum of a number of its target piece and a number of its source piece.
-        pieces = self._sides[1].lengths
-        begins, widths = (np.repeat(one, pieces) for one in (found.offsets[:-1], source.sentences.lengths))
+        (source, target), pieces = self._words_of_sides, self._sides[1].lengths
+        offsets = self._posteriors.offsets[:-1].cpu().numpy()
+        begins, widths = (np.repeat(one, pieces) for one in (offsets, source.sentences.lengths))
         numbers = (
             Side(source.places, self._sides[0].offsets),
             Side(begins + target.places * widths, self._sides[1].offsets),
@@ -126,11 +165,14 @@ class TuneTask(DistilTask):
         source, target = self._source[rows], self._target[rows]  # (batch, source), (batch, target)
         cells, words = pair.cells(), pair.word_cells()
         places = torch.where(words, target[:, :, None] + source[:, None], 0)
-        forward, backward = (torch.where(words, one[places].float(), 0) for one in self._posteriors)
+        forward, backward = (torch.where(words, one[places].float(), 0) for one in self._posteriors[:2])
         forward = forward * _within_words(masked_softmax(scores, cells, 2), pair.source, source)
         backward = (backward.mT * _within_words(masked_softmax(scores, cells, 1).mT, pair.target, target)).mT
         ends = cells & (pair.source.ids == END)[:, None], cells & (pair.target.ids == END)[:, :, None]
-        return Attention(_with_rest(forward, ends[0], 2), _with_rest(backward, ends[1], 1))
+        found = Attention(_with_rest(forward, ends[0], 2), _with_rest(backward, ends[1], 1))
+        if self._known < _LEAST_KNOWN:
+            return found
+        return Attention(*map(partial(torch.lerp, weight=self._known), found, self._teach(pair)))
 
 
 def _within_words(attention: Tensor, side: Rows, numbers: Tensor) -> Tensor:

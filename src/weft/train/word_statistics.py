@@ -9,8 +9,8 @@ together come from words that stand together (a hidden Markov model, Vogel et al
 
 where A is the model's attention between words, n the number of source words, and λ says how far A can be trusted.
 Expectation maximisation finds t, jump and λ, in both directions, which learn from the product of their posteriors
-(Liang et al., 2006). Of what comes out, the share λ⁸ is A itself: λ is near 1 where the model knows the language, and
-there counting has little to add; if it knows a related language λ is about ¾, otherwise ½.
+(Liang et al., 2006). λ is near 1 where the model knows the language, and there counting has little to add; it is about
+¾ if the model knows a related language, otherwise ½.
 
 Most words of some thousand sentence pairs are there once or twice. So a lexicon of stems, the first four characters of
 words, smooths that of words, and words that begin alike (names, numbers, loan words) are likely to be linked:
@@ -45,7 +45,7 @@ _NO_LINK = 0.1  # the probability that a word comes from none
 _FARTHEST = 12  # words; farther jumps count as this one
 _UNORDERED, _ORDERED = 8, 5  # rounds of expectation maximisation: with all jumps alike, with jumps as they are found
 _TRUST, _MOST_TRUST = 0.5, 0.99  # λ at first, and at most
-_KEEP = 8  # λ to this power is the share of A in the result
+_KEEP = 8  # λ to this power is how well the model knows the language
 _CELLS = 60_000  # of a batch
 _PART = 100_000  # pairs of words that are compared at a time
 _TINY = 1e-30  # to divide by
@@ -79,8 +79,13 @@ class Posteriors(NamedTuple):
 
     forward: Tensor  # (cells,): what is missing to a sum of one over source words is the null word's
     backward: Tensor  # (cells,): the same over target words
-    offsets: np.ndarray  # (pairs + 1,): where the cells of each pair begin
-    trust: float  # λ, the mean of both directions
+    offsets: Tensor  # (pairs + 1,): where the cells of each pair begin
+    trust: Tensor  # (): λ, the mean of both directions
+
+    @property
+    def known(self) -> float:
+        """How well the model knows the language, λ⁸: the share of its attention that shall stay as it is."""
+        return self.trust.item() ** _KEEP
 
 
 def word_posteriors(
@@ -111,13 +116,13 @@ def word_posteriors(
                 direction.learn(jumps=number >= _UNORDERED)
         for batch, places, known in zip(batches, lexicon.places, attention, strict=True):
             links = _links(directions, places, known, lengths[batch])
-            for direction, found, own, kept in zip(directions, (forward, backward), links, known, strict=True):
-                mixed = torch.lerp(own, kept.float(), direction.trust**_KEEP)
+            for found, own in zip((forward, backward), links, strict=True):
                 for row, pair in enumerate(batch):
                     source, target = lengths[pair]
-                    found[offsets[pair] : offsets[pair + 1]] = mixed[row, :target, :source].flatten()
+                    found[offsets[pair] : offsets[pair + 1]] = own[row, :target, :source].flatten()
             progress.advance(1)
-    return Posteriors(forward, backward, offsets, sum(direction.trust for direction in directions) / 2)
+    trust = torch.tensor([direction.trust for direction in directions]).mean()
+    return Posteriors(forward, backward, torch.from_numpy(offsets), trust)
 
 
 def _batches(lengths: np.ndarray) -> list[np.ndarray]:
