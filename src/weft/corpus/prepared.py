@@ -133,9 +133,9 @@ class Side:
         return np.diff(self.offsets)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PreparedCorpus:
-    """An opened folder."""
+    """An opened folder. No two are equal."""
 
     folder: Path
     manifest: Manifest

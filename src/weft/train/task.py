@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,12 +31,7 @@ class Text:
     @classmethod
     def of(cls, corpus: PreparedCorpus, training: TrainingConfig, pairs: int = 0) -> Text:
         """Take so many of an epoch's pairs, chosen at random (0: all), in rows as a training wants them."""
-
-        def make() -> PackedRows:
-            draws = corpus.draws(training.seed)
-            return pack(corpus.source, corpus.target, training.row_length, training.seed, pairs, draws)
-
-        return cls(make)
+        return cls(partial(_packed, corpus, training.row_length, training.seed, pairs))
 
     @cached_property
     def rows(self) -> PackedRows:
@@ -50,6 +45,11 @@ class Text:
         """Return the first rows, on the device."""
         rows = torch.arange(min(_SAMPLE_ROWS, len(self.rows)), device=device)
         return ResidentRows(self.rows, device).pair(rows)
+
+
+@lru_cache(maxsize=3)  # most stages learn from the same rows, and packing millions of pairs takes half a minute
+def _packed(corpus: PreparedCorpus, row_length: int, seed: int, pairs: int) -> PackedRows:
+    return pack(corpus.source, corpus.target, row_length, seed, pairs, corpus.draws(seed))
 
 
 def encoded_sides(pairs: Iterable[tuple[str, str]], subwords: Subwords) -> tuple[Side, Side]:
