@@ -156,6 +156,13 @@ def test_a_piece_may_span_words_and_a_word_pieces() -> None:
     assert subwords.encode(Sentence.from_text("我爱北京", raw=True)) == (pieces.ids[:1], [0], [3])
 
 
+def test_parts_of_arabic_words_share_the_pieces_of_the_whole() -> None:
+    subwords = learn(["له كتابها"] * 3, 40)
+    apart, whole = (subwords.encode(Sentence.from_text(text)) for text in ("ل ه كتاب ها", "له كتابها"))
+    assert apart.ids == whole.ids == subwords.ids("ل ه كتاب ها")
+    assert (whole.first, whole.last) == ([0, 1], [0, 1]) and (apart.first, apart.last) == ([0, 2], [1, 3])
+
+
 def test_a_sentence_without_words_has_no_pieces() -> None:
     assert learned().encode(Sentence.from_text("")) == ([], [], [])
     assert learned().decode([]) == ""

@@ -97,6 +97,20 @@ def test_white_space_counts_for_nothing_inside_scripts_without_spaces(text: str,
     assert len(chunk_spans(text)) == 1 or "\n" in text or "1" in text
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("المسموح ب ه ل لشخص الواحد", "المسموح|ب ه|ل لشخص|الواحد"),  # as treebanks split it
+        ("كلام ه و ب شأن نا .", "كلام ه|و|ب شأن نا|."),
+        ("أ ب 5 ل", "أ|ب|5|ل"),  # no word to be part of
+        ("book ه ها", "book|ه ها"),
+    ],
+)
+def test_parts_of_arabic_words_stand_with_the_rest(text: str, expected: str) -> None:
+    assert units(text) == expected.split("|")
+    assert [text[start:end] for start, end in chunk_spans(text)] == units(text)
+
+
 def test_invisible_characters_belong_to_the_word_before_them_or_to_none() -> None:
     assert units("\ufeff\u200fשלום\u200f \u202aok\u202c!") == ["שלום\u200f", "ok\u202c", "!"]
     assert units("\u200b\u200e \u00ad") == []

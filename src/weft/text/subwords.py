@@ -24,7 +24,7 @@ from weft.config import TextConfig
 from weft.errors import WeftError, printable
 from weft.storage import read_bytes, write_text
 from weft.text.spelling import Remembered, Spelled, Speller
-from weft.text.units import chunk_spans, has_unspaced
+from weft.text.units import chunk_spans, has_unspaced, may_join
 from weft.text.words import Sentence, split_spaces
 
 PAD = 0  # fills rows
@@ -193,7 +193,7 @@ class Subwords:
 
     def _cut_word(self, word: str) -> tuple[int, ...] | None:
         """Return the pieces of a word between white space; None if they may depend on the words beside it."""
-        return None if has_unspaced(word) else tuple(self._pieces(self._speller.spell(word)).ids)
+        return None if may_join(word) else tuple(self._pieces(self._speller.spell(word)).ids)
 
     def _cut_chunk(self, chunk: str) -> Cut:
         units = self._speller.spell(chunk)

@@ -2,8 +2,9 @@
 
 Units do not depend on what a user calls a word, so training and aligning, raw and tokenised text have the same ones:
 ``Haus.`` and ``Haus .`` are the units ``Haus`` and ``.``. No rule names a language. A unit holds no white space, with
-one exception. Scripts without spaces between words (Chinese, Japanese, Thai and others) form runs, each of one script,
-and white space inside a run counts for nothing: ``我爱北京`` and ``我 爱 北京`` are the same unit.
+two exceptions. Scripts without spaces between words (Chinese, Japanese, Thai and others) form runs, each of one script,
+and white space inside a run counts for nothing: ``我爱北京`` and ``我 爱 北京`` are the same unit. So does white space
+inside an Arabic word whose particles and pronouns stand apart in tokenised text: ``ل ه`` is the unit ``له``.
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # of variants of characters
 INVISIBLE = "\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0001-\U000e007f"
 _SPACE = "\\s\u200b"
 _CYRILLIC = "\u0400-\u052f"
+_ARABIC = "\u0621-\u063a\u0641-\u064a"
+# Parts of Arabic words that are never words of their own: those before the rest of the word, and those after it.
+_ARABIC_PARTS = "ب ف ك ل س", "ه ها هم هما هن نا ني ي"
+_BEFORE = rf"(?<![^{_SPACE}])(?:{_ARABIC_PARTS[0].replace(' ', '|')})[{_SPACE}]++(?=[{_ARABIC}])"
+_AFTER = rf"(?<=[{_ARABIC}])[{_SPACE}]++(?:{_ARABIC_PARTS[1].replace(' ', '|')})(?![^{_SPACE}])"
 _SKIN = "\U0001f3fb-\U0001f3ff"  # tones of emoji
 _FLAG = "\U0001f1e6-\U0001f1ff"  # letters that make flags in pairs
 
@@ -86,7 +92,7 @@ def _units() -> re.Pattern[str]:
         | {_LETTER}+?(?=(?i:n['’]t)(?!\w)) | (?i:n['’]t)(?!\w)
         | (?<!['’])(?i:{_ELIDED})['’](?=(?i:{_AFTER_ELISION})|[{_SPACE}]|$)
         | \d+(?:[.,:/٫٬]\d+)+                                          # 1,250.50 and 12:30 and 1/2
-        | {run}(?:[-‐‑]{run})*
+        | (?:{_BEFORE})*+{run}(?:[-‐‑]{run})*(?:{_AFTER})*+
         | (?<=[\w{mark}])['’]{_LETTER}(?:{_LETTER}|[{more}])*
         | (?<![^{_SPACE}])['’]{_LETTER}{{1,2}}(?![^{_SPACE}])          # the same in tokenised text: sister 's
         | \.{{2,}} | -{{2,}}
@@ -98,7 +104,8 @@ def _units() -> re.Pattern[str]:
     )
 
 
-_CHUNKS = re.compile(rf"[^{_SPACE}]++(?:[{_SPACE}]++(?=[{_UNSPACED}])[^{_SPACE}]++)*+")
+_CHUNKS = re.compile(rf"(?:{_BEFORE})*+[^{_SPACE}]++(?:[{_SPACE}]++(?=[{_UNSPACED}])[^{_SPACE}]++|{_AFTER})*+")
+_MAY_JOIN = frozenset(" ".join(_ARABIC_PARTS).split())
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
 
@@ -124,6 +131,11 @@ def chunk_spans(text: str) -> list[Span]:
 def has_unspaced(text: str) -> bool:
     """Return whether a character of ``text`` is of a script without spaces between words."""
     return not text.isascii() and _HAS_UNSPACED.search(text) is not None
+
+
+def may_join(word: str) -> bool:
+    """Return whether units may cross the white space beside ``word``."""
+    return has_unspaced(word) or word in _MAY_JOIN
 
 
 def letter_spans(text: str) -> list[Span]:
