@@ -270,8 +270,8 @@ class GuidedConfig:
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
     rounds: int = 1
     """Rounds of training; from the second on, the links are those of the layers of the round before."""
-    threshold: float = 0.55
-    """Cells are links if the mean of both directions' attention is at least this, or half of it beside other links."""
+    threshold: float = 0.3
+    """The probability that two words need to be linked."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:
@@ -385,7 +385,7 @@ class AlignerConfig:
     vocabulary: int
     """Entries of the tokenizer."""
     threshold: float
-    """Cells are links if the mean of both directions' attention is at least this, or half of it beside other links."""
+    """The probability that two words need to be linked."""
     encoders: EncoderConfig = field(default_factory=EncoderConfig)
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=0))
     """The fast encoders, if they have layers."""

@@ -1,11 +1,11 @@
-"""Links from attention matrices: strong cells, weaker ones beside them, words of several pieces."""
+"""Links from attention matrices: words compete for each other, and may have several pieces."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from weft.align.attention_to_links import BatchAttention, linked_cells
+from weft.align.attention_to_links import BatchAttention, linked_words
 from weft.config import Merge
 from weft.text.subwords import Pieces
 
@@ -15,46 +15,60 @@ def pieces(*words: list[int]) -> list[Pieces]:
     return [Pieces([5] * len(one), one, one) for one in words]
 
 
-def cells(strength: list[list[float]], threshold: float = 0.5) -> set[tuple[int, int]]:
-    return {
-        (int(i), int(j)) for i, j in zip(*np.nonzero(linked_cells(np.array([strength]), threshold)[0]), strict=True)
-    }
+def linked(probability: list[list[float]], threshold: float = 0.3) -> set[tuple[int, int]]:
+    found = linked_words(np.array([probability]), threshold)[0]
+    return {(int(target), int(source)) for target, source in zip(*np.nonzero(found), strict=True)}
 
 
-def test_strong_cells_are_links_wherever_they_stand() -> None:
-    assert cells([[0.5, 0.0, 0.9], [0.0, 0.0, 0.0], [0.6, 0.0, 0.0]]) == {(0, 0), (0, 2), (2, 0)}
+def test_words_choose_each_other() -> None:
+    assert linked([[0.9, 0.1], [0.2, 0.8]]) == {(0, 0), (1, 1)}
+    assert linked([[0.9, 0.0, 0.0], [0.0] * 3, [0.8, 0.0, 0.4]]) == {(0, 0), (2, 2)}  # its first choice is taken
+    assert linked([[0.2, 0.1], [0.1, 0.3]]) == {(1, 1)}  # less than the threshold
 
 
-def test_a_weaker_cell_needs_a_neighbour_and_a_word_without_a_link() -> None:
-    assert cells([[0.9, 0.3, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1)}  # beside, the second source word is free
-    assert cells([[0.9, 0.2, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0)}  # less than half
-    assert cells([[0.9, 0.0, 0.3], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too far away
-    assert cells([[0.9, 0.3], [0.3, 0.9]]) == {(0, 0), (1, 1)}  # both words have links
-    assert cells([[0.9, 0.0, 0.0], [0.0, 0.4, 0.0], [0.0, 0.0, 0.4]]) == {(0, 0), (1, 1)}  # one step, not two
+def test_a_word_without_a_link_joins_a_phrase_that_it_touches() -> None:
+    assert linked([[0.9, 0.4, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1)}  # the second source word is free
+    assert linked([[0.9, 0.2, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too improbable
+    assert linked([[0.9, 0.0, 0.4], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too far away
+    assert linked([[0.9, 0.4], [0.4, 0.9]]) == {(0, 0), (1, 1)}  # both words have links
+    assert linked([[0.9, 0.5, 0.4], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1), (0, 2)}  # one after the other
 
 
-def test_what_is_no_word_is_never_linked() -> None:
-    assert cells([[0.9, 0.0], [0.0, 0.0]], threshold=0.0) == {(0, 0)}
+def test_a_free_word_takes_the_best_of_its_neighbours_only() -> None:
+    assert linked([[0.9, 0.0, 0.0], [0.4, 0.5, 0.0], [0.0, 0.0, 0.8]]) == {(0, 0), (1, 1), (2, 2)}
+    assert linked([[0.9, 0.0], [0.4, 0.5], [0.0, 0.8]]) == {(0, 0), (1, 1), (2, 1)}
 
 
-def test_torch_and_numpy_agree() -> None:
-    torch = pytest.importorskip("torch")
-    strength = np.random.default_rng(1).random((5, 7, 9)) ** 3
-    expected = linked_cells(strength, 0.5)
-    assert expected.sum() > (strength >= 0.5).sum()
-    assert np.array_equal(linked_cells(torch.from_numpy(strength), 0.5).numpy(), expected)
+def test_pairs_of_a_batch_do_not_meet() -> None:
+    generator = np.random.default_rng(1)
+    batch = generator.random((6, 7, 9)) ** 3
+    together = linked_words(batch, 0.2)
+    assert together.any(axis=(1, 2)).all()
+    for number, alone in enumerate(batch):
+        np.testing.assert_array_equal(together[number], linked_words(alone[None], 0.2)[0])
+        np.testing.assert_array_equal(together[number].T, linked_words(alone.T[None], 0.2)[0])
 
 
-def test_two_words_are_linked_as_strongly_as_their_strongest_pieces() -> None:
-    strength = np.array(
-        [
-            [[0.9, 0.2, 0.0], [0.6, 0.1, 0.0], [0.0, 0.0, 1.0]],
-            [[0.3, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]],
-        ]
-    )  # (batch, target, source); the target word of the first pair has two pieces
-    batch = BatchAttention.of(strength, strength, pieces([0, 1], [0]), pieces([0, 0], [0]))
-    assert batch.links("mean", 0.5) == [{(0, 0): 0.9}, {}]
-    assert batch.scores() == pytest.approx([(0.9 + 0.2 + 0.9 + 0.6) / 4, 0.3])
+def test_what_has_no_probability_is_never_linked() -> None:
+    assert linked([[0.9, 0.0], [0.0, 0.0]], threshold=0.0) == {(0, 0)}
+
+
+def test_a_link_is_as_probable_as_the_surest_piece_of_each_word_says() -> None:
+    forward = np.array([[[0.5, 0.4, 0.1], [0.1, 0.1, 0.8], [0.2, 0.2, 0.6]], [[0.3, 0.0, 0.7], [0.0] * 3, [0.0] * 3]])
+    backward = np.array(
+        [[[0.6, 0.1, 0.0], [0.2, 0.2, 0.0], [0.2, 0.7, 1.0]], [[0.3, 0.0, 0.0], [0.7, 0, 1], [0.0] * 3]]
+    )
+    # (batch, target, source); both words of the first pair have two pieces, those of the second have one
+    batch = BatchAttention.of(forward, backward, pieces([0, 0], [0]), pieces([0, 0], [0]))
+    assert batch.links("mean", 0.3) == [
+        {
+            (0, 0): pytest.approx((0.9 + 0.8) / 2)
+        },  # 0.5 + 0.4 of the first target piece, 0.6 + 0.2 of the first source one
+        {(0, 0): pytest.approx(0.3)},
+    ]
+    assert batch.links("mean", 0.31)[1] == {}
+    best = [0.55, 0.25, 0.55, 0.15]  # of each source and each target piece
+    assert batch.scores() == pytest.approx([sum(best) / 4, 0.3])
 
 
 def test_a_piece_that_spans_words_links_them_all() -> None:
@@ -64,13 +78,18 @@ def test_a_piece_that_spans_words_links_them_all() -> None:
     source = [Pieces([5, 5, 5], [0, 2, 2], [1, 2, 2]), Pieces([5, 5], [0, 1], [0, 3])]  # words 0–1, 2, 2 and 0, 1–3
     target = [Pieces([5, 5, 5], [0, 1, 2], [0, 2, 2]), Pieces([5], [0], [1])]
     batch = BatchAttention.of(strength, strength, source, target)
-    assert batch.links("mean", 0.5) == [
-        {(0, 0): 0.9, (1, 0): 0.9, (2, 1): 0.7, (2, 2): 0.7},
-        {(1, 0): 0.8, (1, 1): 0.8, (2, 0): 0.8, (2, 1): 0.8, (3, 0): 0.8, (3, 1): 0.8},
-    ]
+    assert batch.links("mean", 0.5)[0] == pytest.approx({(0, 0): 0.9, (1, 0): 0.9, (2, 1): 0.7, (2, 2): 1.0})
+    assert batch.links("mean", 0.5)[1].keys() == {(i, j) for i in (1, 2, 3) for j in (0, 1)}
     assert batch.links("union")[1].keys() >= {(i, j) for i in (1, 2, 3) for j in (0, 1)}
     assert all(type(number) is int for links in batch.links("mean", 0.5) for link in links for number in link)
     assert list(batch.links("mean", 0.5)[1]) == sorted(batch.links("mean", 0.5)[1])
+
+
+def test_words_and_sentences_without_pieces() -> None:
+    attention = np.full((2, 3, 3), 0.5)
+    source, target = [Pieces([5, 5], [1, 1], [0, 1]), Pieces([], [], [])], [Pieces([5], [2], [2]), Pieces([], [], [])]
+    batch = BatchAttention.of(attention, attention, source, target)  # the first source piece is outside of all words
+    assert batch.links("mean", 0.3) == [{(1, 2): 0.5}, {}] and batch.links("union") == [{(1, 2): 0.5}, {}]
 
 
 def test_every_merge() -> None:

@@ -1,11 +1,19 @@
-"""Make links between words from the attention between their pieces."""
+"""Make links between words from the attention between their pieces.
+
+Attention comes in both directions: each target piece j gives its own to source pieces i, forward(j, i), and each source
+piece to target pieces, backward(j, i). The probability of a link between two words s and t is the mean of both
+directions, each as the surest piece of its word has it:
+
+    p(s, t) = ½ · max over j in t of Σ over i in s of forward(j, i)
+            + ½ · max over i in s of Σ over j in t of backward(j, i)
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -13,55 +21,77 @@ from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
 from weft.text.subwords import Pieces
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-Array = TypeVar("Array", np.ndarray, "Tensor")
 WordLinks = dict[tuple[int, int], float]
 """Links, source word first, in order, each with its probability."""
 
 
-def linked_cells(strength: Array, threshold: float) -> Array:
-    """Return which cells of attention matrices (batch, target, source) are links, as a mask of the same shape.
+def linked_words(probability: np.ndarray, threshold: float) -> np.ndarray:
+    """Return which words are linked, as a mask, given the probabilities (batch, target, source).
 
-    A cell is a link if its strength reaches ``threshold``. A cell that reaches half of it is also a link if it touches
-    such a cell (diagonally counts) and at least one of its two pieces has no link yet: words in a phrase share
-    attention. Cells outside words must be 0.
+    Words compete. Two that have no link yet are linked if each is the other's most probable choice. So are a word that
+    has no link and one that has, if their link would touch another one (diagonally counts): words of a phrase share
+    their links. This is repeated until nothing of at least ``threshold`` is left to choose.
     """
-    cells: Any = strength  # the operations below are the same in numpy and torch
-    strong = cells >= threshold
-    beside = strong | False  # a copy
+    likely = (probability >= threshold) & (probability > 0)
+    links = np.zeros_like(likely)
+    while True:
+        of_target, of_source = links.any(2, keepdims=True), links.any(1, keepdims=True)
+        open_cells = ~(of_target | of_source) | (_beside(links) & ~(of_target & of_source))
+        left = np.where(likely & open_cells & ~links, probability, 0)
+        chosen = (left > 0) & (left == left.max(2, keepdims=True)) & (left == left.max(1, keepdims=True))
+        if not chosen.any():
+            return links
+        links |= chosen
+
+
+def _beside(cells: np.ndarray) -> np.ndarray:
+    """Return the cells that are or touch one of ``cells``. (batch, target, source)"""
+    beside = cells.copy()
     for later, earlier in (np.s_[:, 1:], np.s_[:, :-1]), (np.s_[:, :, 1:], np.s_[:, :, :-1]):
-        before = beside | False
+        before = beside.copy()
         beside[later] |= before[earlier]
         beside[earlier] |= before[later]
-    both_linked = strong.any(1, keepdims=True) & strong.any(2, keepdims=True)
-    return (strong | (beside & ~both_linked & (cells >= threshold / 2))) & (cells > 0)
+    return beside
 
 
-@dataclass(frozen=True)
-class PieceWords:
-    """The words that the pieces of one side of a batch are part of."""
+class BatchWords:
+    """The words of one side of a batch. A word may have several pieces, and a piece be part of several words."""
 
-    first: np.ndarray  # (batch, pieces): the first word of each piece, −1 for end-of-sentence and padding
-    more: np.ndarray | None  # (batch, pieces): how many words follow that it is part of, too; None: no piece has more
+    def __init__(self, sentences: Sequence[Pieces], length: int) -> None:
+        """Take the pieces of each sentence, in rows of ``length``."""
+        self.pieces = np.array([len(pieces.ids) for pieces in sentences])  # (batch,)
+        self.is_piece = np.arange(length) < self.pieces[:, None]  # (batch, length)
+        rows, places = np.nonzero(self.is_piece)
+        words = _joined(pieces.first for pieces in sentences)
+        if any(pieces.last is not pieces.first for pieces in sentences):
+            times = _joined(pieces.last for pieces in sentences) - words + 1  # once for each word that it is part of
+            rows, places, words = (np.repeat(values, times) for values in (rows, places, words))
+            words += np.arange(len(words)) - np.repeat(np.cumsum(times) - times, times)
+            order = np.lexsort((words, rows))
+            rows, places, words = rows[order], places[order], words[order]
+        self.words = int(words.max(initial=-1)) + 1
+        self._flat = rows * length + places  # the pieces of all words, one word after the other
+        self._starts = np.flatnonzero(np.diff(rows * self.words + words, prepend=-1))  # of each word in them
+        self._of_word = rows[self._starts], words[self._starts]
 
-    @classmethod
-    def of(cls, sentences: Sequence[Pieces], length: int) -> PieceWords:
-        """Fill rows of ``length`` pieces."""
-        first = np.full((len(sentences), length), -1, np.int64)
-        for row, pieces in enumerate(sentences):
-            first[row, : len(pieces.first)] = pieces.first
-        if all(pieces.last == pieces.first for pieces in sentences):
-            return cls(first, None)
-        more = np.zeros_like(first)
-        for row, pieces in enumerate(sentences):
-            more[row, : len(pieces.last)] = np.subtract(pieces.last, pieces.first)
-        return cls(first, more)
+    def summed(self, cells: np.ndarray) -> np.ndarray:
+        """Return the sum over the pieces of each word. (batch, length, x) → (batch, words, x)"""
+        return self._reduced(np.add, cells)
 
-    def pieces(self) -> np.ndarray:
-        """Return how many pieces each sentence has. (batch,)"""
-        return (self.first >= 0).sum(1)
+    def greatest(self, cells: np.ndarray) -> np.ndarray:
+        """Return the greatest value among the pieces of each word. (batch, length, x) → (batch, words, x)"""
+        return self._reduced(np.maximum, cells)
+
+    def _reduced(self, function: np.ufunc, cells: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(cells), self.words, cells.shape[2]), cells.dtype)
+        if len(self._starts):
+            pieces = cells.reshape(-1, cells.shape[2])[self._flat]
+            found[self._of_word] = function.reduceat(pieces, self._starts)
+        return found
+
+
+def _joined(lists: Iterable[Sequence[int]]) -> np.ndarray:
+    return np.fromiter(itertools.chain.from_iterable(lists), np.int64)
 
 
 @dataclass(frozen=True)
@@ -70,8 +100,8 @@ class BatchAttention:
 
     forward: np.ndarray  # (batch, target, source), sums to one over source pieces
     backward: np.ndarray  # (batch, target, source), sums to one over target pieces
-    source: PieceWords
-    target: PieceWords
+    source: BatchWords
+    target: BatchWords
 
     @classmethod
     def of(
@@ -79,38 +109,39 @@ class BatchAttention:
     ) -> BatchAttention:
         """Build it from the pieces of each pair."""
         _, target_length, source_length = forward.shape
-        return cls(forward, backward, PieceWords.of(source, source_length), PieceWords.of(target, target_length))
+        return cls(forward, backward, BatchWords(source, source_length), BatchWords(target, target_length))
 
     @cached_property
-    def _words(self) -> np.ndarray:
-        """True for cells between two pieces of words. (batch, target, source)"""
-        return (self.target.first >= 0)[:, :, None] & (self.source.first >= 0)[:, None, :]
+    def probability(self) -> np.ndarray:
+        """The probability of each link. (batch, target words, source words)"""
+        forward = self.target.greatest(_turned(self.source.summed(_turned(self.forward))))
+        backward = self.source.greatest(_turned(self.target.summed(self.backward)))
+        return np.minimum((forward + _turned(backward)) / 2, 1)  # rounding may have led beyond 1
 
     @cached_property
-    def strength(self) -> np.ndarray:
-        """The mean of both directions, 0 outside words. (batch, target, source)"""
-        return np.where(self._words, (self.forward + self.backward) / 2, 0.0)
+    def _pieces(self) -> np.ndarray:
+        """True for cells between two pieces. (batch, target, source)"""
+        return self.target.is_piece[:, :, None] & self.source.is_piece[:, None, :]
 
     def scores(self) -> list[float]:
         """Return how well the sentences of each pair fit: the strongest cell of each piece, mean over both sides."""
-        pieces = self.source.pieces() + self.target.pieces()
-        best = self.strength.max(1).sum(1) + self.strength.max(2).sum(1)
-        return (best / np.maximum(pieces, 1)).tolist()
+        strength = np.where(self._pieces, (self.forward + self.backward) / 2, 0.0)
+        best = strength.max(1).sum(1) + strength.max(2).sum(1)
+        return (best / np.maximum(self.source.pieces + self.target.pieces, 1)).tolist()
 
     def links(self, merge: Merge, threshold: float = 0.0) -> list[WordLinks]:
         """Return the links of each pair; ``threshold`` is for the merge ``mean``.
 
-        Two words are linked if any two of their pieces are. The probability is the mean of both directions for the
-        strongest pair of linked pieces, whatever the merge.
+        For all other merges, links are found between pieces, and two words are linked if any two of their pieces are.
         """
         if merge == "mean":
-            return self._between_words(linked_cells(self.strength, threshold))
+            return self._listed(linked_words(self.probability, threshold))
         if merge == "best-cells":
             return self._between_words(self._best_cells())
         if merge == "forward":
-            return self._between_words(_best(self.forward, 2) & self._words)
+            return self._between_words(_best(self.forward, 2) & self._pieces)
         if merge == "backward":
-            return self._between_words(_best(self.backward, 1) & self._words)
+            return self._between_words(_best(self.backward, 1) & self._pieces)
         found = []
         for forward, backward in zip(self.links("forward"), self.links("backward"), strict=True):
             both = forward | backward
@@ -120,51 +151,31 @@ class BatchAttention:
 
     def _best_cells(self) -> np.ndarray:
         """Return the min(n, m) strongest cells of A_F ⊗ A_B for n and m pieces. (batch, target, source)"""
-        product = np.where(self._words, self.forward * self.backward, -1.0)
+        product = np.where(self._pieces, self.forward * self.backward, -1.0)
         order = np.argsort(-product.reshape(len(product), -1), axis=1, kind="stable")
         rank = np.empty_like(order)
         np.put_along_axis(rank, order, np.arange(order.shape[1])[None], axis=1)
-        wanted = np.minimum(self.source.pieces(), self.target.pieces())
+        wanted = np.minimum(self.source.pieces, self.target.pieces)
         return rank.reshape(product.shape) < wanted[:, None, None]
 
     def _between_words(self, cells: np.ndarray) -> list[WordLinks]:
-        """Return the links between words that linked cells make."""
-        rows, targets, sources = np.nonzero(cells)
-        strength = self.strength[rows, targets, sources]
-        source, target = self.source.first[rows, sources], self.target.first[rows, targets]
-        if self.source.more is not None:  # a link of such a piece is one of every word that it is part of
-            repeated, place = _repeated(self.source.more[rows, sources] + 1)
-            rows, strength, source, targets = (
-                rows[repeated],
-                strength[repeated],
-                source[repeated] + place,
-                targets[repeated],
-            )
-            target = target[repeated]
-        if self.target.more is not None:
-            repeated, place = _repeated(self.target.more[rows, targets] + 1)
-            rows, strength, source, target = (
-                rows[repeated],
-                strength[repeated],
-                source[repeated],
-                target[repeated] + place,
-            )
-        size = int(max(source.max(initial=0), target.max(initial=0))) + 1
-        # One number for a pair of words, in the order of row, source word, target word.
-        links, places = np.unique((rows * size + source) * size + target, return_inverse=True)
-        strongest = np.zeros(len(links))
-        np.maximum.at(strongest, places, strength)
-        found: list[WordLinks] = [{} for _ in cells]
-        for number, probability in zip(links.tolist(), strongest.tolist(), strict=True):
-            row, cell = divmod(number, size * size)
-            found[row][divmod(cell, size)] = probability
+        """Return the links between words that linked cells between pieces make."""
+        return self._listed(self.target.greatest(_turned(self.source.greatest(_turned(cells)))))
+
+    def _listed(self, linked: np.ndarray) -> list[WordLinks]:
+        """Return links as a list of each pair, given a mask (batch, target words, source words)."""
+        rows, sources, targets = np.nonzero(_turned(linked))
+        probabilities = self.probability[rows, targets, sources]
+        found: list[WordLinks] = [{} for _ in linked]
+        links = zip(rows.tolist(), sources.tolist(), targets.tolist(), probabilities.tolist(), strict=True)
+        for row, source, target, probability in links:
+            found[row][source, target] = probability
         return found
 
 
-def _repeated(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each item, repeated, and the repetitions counted from zero. (repetitions,) each"""
-    repeated = np.repeat(np.arange(len(counts)), counts)
-    return repeated, np.arange(len(repeated)) - (np.cumsum(counts) - counts)[repeated]
+def _turned(cells: np.ndarray) -> np.ndarray:
+    """Return matrices whose rows are the columns of others. (batch, x, y) → (batch, y, x)"""
+    return cells.transpose(0, 2, 1)
 
 
 def _best(attention: np.ndarray, axis: int) -> np.ndarray:
