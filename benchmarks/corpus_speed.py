@@ -1,10 +1,9 @@
-"""How fast the training corpus is aligned, by bidirectional attention optimisation and by guided layers.
+"""How fast the training corpus is aligned by bidirectional attention optimisation.
 
     python benchmarks/corpus_speed.py run/model PREPARED [--pairs 50000]
 
-Prints pairs/s of each method, packed rows to links on the host, beside pairs/s of running the two frozen translation
-models alone, which both methods have to do, and the share of the matrix rate of a large product in the same run that
-attention optimisation reaches.
+Prints pairs/s from packed rows to links on the host, beside pairs/s of running the two frozen translation models alone,
+which is a part of it, and the share of the matrix rate of a large product in the same run that it reaches.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from weft.model.rows import DIRECTIONS, PairRows, half_precision
 from weft.model.system import AlignmentSystem
 from weft.progress import Progress
 from weft.train.distributed import Process
-from weft.train.stage_links import Extraction, align_rows, best_cells, guided_links
+from weft.train.stage_links import Extraction, align_rows, best_cells
 
 
 def features_only(system: AlignmentSystem) -> Extraction:
-    """What every method begins with; no links."""
+    """What attention optimisation begins with; no links."""
 
     @torch.no_grad()
     def extract(pair: PairRows) -> Tensor:
@@ -57,8 +56,6 @@ def main() -> None:
         "translation models alone": features_only(system),
         "bidirectional": best_cells(system.attend("bidirectional")),
     }
-    if system.guided is not None:
-        methods["guided"] = guided_links(system, system.guided.threshold)
     few = pack(corpus.source, corpus.target, 128, most=2_000)
     rates = {}
     for name, extract in methods.items():

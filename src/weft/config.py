@@ -268,15 +268,13 @@ class GuidedConfig:
     """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
-    rounds: int = 1
-    """Rounds of training; from the second on, the links are those of the layers of the round before."""
     threshold: float = 0.3
     """The probability that two words need to be linked."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:
         _at_least(self, 0, "pairs")
-        _at_least(self, 1, "rounds", "heads")
+        _at_least(self, 1, "heads")
         _shares(self, "dropout", "threshold")
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 import torch
 from torch import Tensor
 
-from weft.model.packed_links import best_cell_links, best_source_links, mean_links
+from weft.model.packed_links import best_cell_links, best_source_links
 from weft.model.rows import PairRows, Rows, masked_softmax
 
 
@@ -65,11 +65,3 @@ def test_packed_sentences_are_linked_as_if_alone() -> None:
         assert torch.equal(one[block], best_source_links(forward[block], *alone))
         assert both[block].sum() == min(len(target_ids), len(source_ids)) - 1
     assert both[0].sum() == 2 + 1 + 2 and both[1].sum() == 9
-
-
-def test_high_means_of_both_directions() -> None:
-    forward = torch.tensor([[[0.9, 0.1, 0.0], [0.0, 0.1, 0.9], [1.0, 0.0, 0.0]]])
-    backward = torch.tensor([[[0.4, 0.5, 0.0], [0.0, 0.5, 0.9], [0.6, 0.0, 0.1]]])
-    two, rest = sentence(2), sentence(2)
-    assert pairs(mean_links(forward, backward, 0.3, two, rest)) == {(0, 0), (0, 1), (1, 1)}
-    assert pairs(mean_links(forward, backward, 0.64, two, rest)) == {(0, 0)}  # end-of-sentence is never linked

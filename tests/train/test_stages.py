@@ -242,7 +242,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
         alignment=dataclasses.replace(ALIGNMENT, training=few),
         optimisation=STEPS,
         bidirectional=STEPS,
-        guided=dataclasses.replace(GUIDED, rounds=2, training=few),
+        guided=dataclasses.replace(GUIDED, training=few),
         scorer=ScorerConfig(layers=1, pairs=100, training=few),
         gold=(GoldConfig(*(str(tmp_path / part) for part in ("source", "target", "links")), base=0),),
     )
@@ -251,7 +251,7 @@ def recipe(corpus: PreparedCorpus, tmp_path: Path) -> Recipe:
 def test_recipes_share_translation_models(recipe: Recipe, tmp_path: Path) -> None:
     folders = run_recipe(recipe)
     assert set(folders) == {"forward", "backward", "system", "aligner"}
-    assert (tmp_path / "run" / "guide-2" / "weights.safetensors").exists()
+    assert (tmp_path / "run" / "guide" / "weights.safetensors").exists()
     other = dataclasses.replace(
         recipe, run=str(tmp_path / "other"), translation=str(tmp_path / "run"), stages=("translate", "align")
     )
@@ -267,7 +267,7 @@ def test_one_run_trains_several_teachers_and_refines_the_scorer(recipe: Recipe, 
     folders = run_recipe(twice)
     run = tmp_path / "run"
     assert folders["teacher 2"] == run / "teacher-2" / "model"
-    assert not equal(layers(run / "guide-2"), layers(run / "teacher-2" / "guide-2"))
+    assert not equal(layers(run / "guide"), layers(run / "teacher-2" / "guide"))
     report = read_report(run)
     assert report is not None
     assert set(report["seconds"]) == {"translate", "align", "links", "guide", "distil", "refine", "fast"}
@@ -288,10 +288,10 @@ def test_one_run_trains_several_teachers_and_refines_the_scorer(recipe: Recipe, 
     assert read_aligner(run / "aligner").config.shared
 
     before = {path: path.stat().st_mtime_ns for path in run.rglob("finished.json")}
-    (run / "teacher-2" / "guide-1" / "finished.json").unlink()  # as if it had been killed there
+    (run / "teacher-2" / "guide" / "finished.json").unlink()  # as if it had been killed there
     run_recipe(twice)
     after = {path: path.stat().st_mtime_ns for path in run.rglob("finished.json")}
-    assert {path for path in before if before[path] != after[path]} == {run / "teacher-2" / "guide-1" / "finished.json"}
+    assert {path for path in before if before[path] != after[path]} == {run / "teacher-2" / "guide" / "finished.json"}
     with pytest.raises(WeftError, match="made with origin"):  # another teacher is another scorer
         run_recipe(dataclasses.replace(twice, teachers=1))
 
@@ -311,7 +311,7 @@ def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Pat
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run([*torchrun, *settings], check=True, capture_output=True, env=environment)
     run_recipe(load_recipe(path))
-    for stage in ("align", "guide-1", "distil"):
+    for stage in ("align", "guide", "distil"):
         one, two = (read_metrics(tmp_path / run / stage / "metrics.jsonl") for run in ("one", "two"))
         assert [line["loss"] for line in two] == pytest.approx([line["loss"] for line in one], rel=2e-3)
     assert not list(tmp_path.glob("two/*.part-*"))
@@ -322,10 +322,10 @@ def test_force_starts_again(recipe: Recipe, tmp_path: Path) -> None:
     other = dataclasses.replace(recipe, training=dataclasses.replace(recipe.training, seed=2))
     with pytest.raises(WeftError, match=r"training\.seed = 1, but now it is 2"):
         run_recipe(other)
-    before = layers(tmp_path / "run" / "guide-2")
-    (tmp_path / "run" / "links-1.part-0.npy").touch()  # as a kill leaves it
+    before = layers(tmp_path / "run" / "guide")
+    (tmp_path / "run" / "links.part-0.npy").touch()  # as a kill leaves it
     run_recipe(other, force=True)
-    assert not equal(layers(tmp_path / "run" / "guide-2"), before)
+    assert not equal(layers(tmp_path / "run" / "guide"), before)
 
 
 def test_text_that_is_newer_than_its_corpus_is_named(
@@ -378,10 +378,8 @@ def test_an_overview_says_how_far_each_part_is(recipe: Recipe, tmp_path: Path) -
         "translate forward   finished",
         "translate backward  finished",
         "align               goes on from update 2",
-        "links 1             to do",
-        "guide 1             to do",
-        "links 2             to do",
-        "guide 2             to do",
+        "links               to do",
+        "guide               to do",
         "distil              to do",
         "fast                to do",
     ]
@@ -391,9 +389,15 @@ def test_an_overview_says_how_far_each_part_is(recipe: Recipe, tmp_path: Path) -
 
 def test_seconds_are_those_of_the_attempt_that_succeeded(recipe: Recipe, tmp_path: Path) -> None:
     """Without training: the folders as a run leaves them, after alignment layers that collapsed once."""
-    system = Parts(recipe).systems[0]
-    seconds = {"translate forward": 30.0, "translate backward": 40.0, "links 1": 5.0, "guide 1": 6.0, "links 2": 7.0}
-    for part in system.all():
+    system, twice = Parts(recipe).systems[0], Parts(dataclasses.replace(recipe, teachers=2))
+    seconds = {
+        "translate forward": 30.0,
+        "translate backward": 40.0,
+        "links": 5.0,
+        "guide": 6.0,
+        "teacher 2: links": 7.0,
+    }
+    for part in twice.all():
         if part.name in seconds:
             finish(part.base, {}, seconds[part.name])
     finish(system.align.base, {}, 99.0)  # never so: it collapsed
@@ -401,7 +405,7 @@ def test_seconds_are_those_of_the_attempt_that_succeeded(recipe: Recipe, tmp_pat
     assert "align               to do" in Parts(recipe).overview()
     finish(tmp_path / "run" / "align-restart-1", {}, 8.0)
     assert "align               finished" in Parts(recipe).overview()
-    found = Parts(recipe).seconds()
+    found = twice.seconds()
     assert (found["translate"], found["align"], found["links"], found["guide"]) == (40.0, 8.0, 12.0, 6.0)
 
 
@@ -411,7 +415,7 @@ def test_force_forgets_restarts_and_teachers_but_not_borrowed_models(recipe: Rec
     gone = [tmp_path / "run" / name for name in ("align", "align-restart-1", "teacher-2/forward", "aligner", "model")]
     for folder in (*kept, *gone):
         folder.mkdir(parents=True)
-    (tmp_path / "run" / "links-1.part-0.npy").touch()
+    (tmp_path / "run" / "links.part-0.npy").touch()
     Parts(borrowing).forget()
     assert all(folder.exists() for folder in kept) and not any(folder.exists() for folder in gone)
     assert not list(tmp_path.rglob("*.part-*"))

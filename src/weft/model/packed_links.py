@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from weft.align.attention_to_links import linked_cells
 from weft.model.rows import PairRows, Rows, is_word
 from weft.text.subwords import END
 
@@ -45,9 +44,3 @@ def _words_per_sentence(side: Rows, count: int) -> Tensor:
     """Count the words of each sentence of each row, without end-of-sentence. (batch, sentences)"""
     lengths = torch.zeros(len(side.ids), count, dtype=torch.long, device=side.ids.device)
     return lengths.scatter_add(1, side.segments.clamp(min=0).long(), is_word(side.ids).long())
-
-
-def mean_links(forward: Tensor, backward: Tensor, threshold: float, target: Rows, source: Rows) -> Tensor:
-    """Return the cells in which the mean of both attentions is high, by the rule of ``linked_cells``."""
-    words = PairRows(source, target).word_cells()
-    return linked_cells(torch.where(words, (forward + backward) / 2, 0), threshold)

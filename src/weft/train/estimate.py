@@ -30,7 +30,7 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
     output = (recipe.prepare.merges + _BYTES_AND_END) * width
     frozen = 2 * 2 * (encoder + decoder)  # operations for a token, in both directions
     student = _operations(scorer.shape(model))
-    guiding = recipe.guided.rounds * min(recipe.guided.pairs or pairs, pairs) * pieces / max(1, pairs)
+    guiding = min(recipe.guided.pairs or pairs, pairs) * pieces / max(1, pairs)
     reading, reading_own = (min(one, pairs) * pieces / max(1, pairs) for one in (scorer.lexicon, scorer.refine.lexicon))
     teachers = recipe.teachers
     refining = _tokens(scorer.refine.training)
@@ -38,7 +38,7 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
         "translate": teachers * 2 * 6 * (encoder + decoder + output) * _tokens(recipe.training),
         "align": teachers * (frozen + 2 * 4 * output) * _tokens(recipe.alignment.training),
         "links": teachers * (frozen + 2 * 4 * output * recipe.bidirectional.steps) * guiding,
-        "guide": teachers * recipe.guided.rounds * frozen * _tokens(recipe.guided.training),
+        "guide": teachers * frozen * _tokens(recipe.guided.training),
         "distil": (teachers * frozen + 3 * student) * _tokens(scorer.training) + teachers * frozen * reading,
     }
     if refining:

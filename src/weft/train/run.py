@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from weft.config import TrainingConfig
 from weft.config_io import to_dict
 from weft.corpus.build import prepare, report
-from weft.corpus.piece_links import PieceLinks
 from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.rows import PairRows
@@ -39,7 +37,7 @@ from weft.train.report import (
 from weft.train.stage_align import train_alignment
 from weft.train.stage_distil import refine, train_fast, train_scorer
 from weft.train.stage_guide import train_guided
-from weft.train.stage_links import best_cells, corpus_links, guided_links
+from weft.train.stage_links import best_cells, corpus_links
 from weft.train.stage_translate import train_translation
 from weft.train.stages import ALIGNER, MODEL, Part, Parts, SystemParts, binding_settings
 from weft.train.task import Text
@@ -171,26 +169,15 @@ class Run:
         )
 
     def _guide(self, system: AlignmentSystem, own: SystemParts) -> None:
-        """Find links of the corpus and train guided layers on them, in one round or in several."""
-        config = own.recipe.guided
+        """Find links of the corpus by bidirectional optimisation and train guided layers on them."""
+        config, bidirectional = own.recipe.guided, own.recipe.bidirectional
         text = self._text(config.training, config.pairs)
-        for links, guide in zip(own.links, own.guide, strict=True):
-            found = self._guiding_links(system, own, links, text)
-            train_guided(system, config, text, found, guide.folder, self._below(guide), self.process)
-
-    def _guiding_links(self, system: AlignmentSystem, own: SystemParts, part: Part, text: Text) -> PieceLinks:
-        """Return links of bidirectional optimisation, in later rounds those of the layers themselves."""
-        config, first = own.recipe.guided, part is own.links[0]
         packing = {name: getattr(config.training, name) for name in ("seed", "row_length")}
         chosen = {"pairs": config.pairs, "training": packing}
-        settings: dict[str, Any] = {**self._below(part), **binding_settings(guided=chosen)}
-        if first:
-            settings |= binding_settings(bidirectional=own.recipe.bidirectional)
-            extract = best_cells(system.attend("bidirectional"))
-        else:
-            settings["guided.threshold"] = config.threshold
-            extract = guided_links(system, config.threshold)
-        return corpus_links(self.corpus, text, extract, part.folder, settings, self.process)
+        settings = {**self._below(own.links), **binding_settings(guided=chosen, bidirectional=bidirectional)}
+        extract = best_cells(system.attend("bidirectional"))
+        links = corpus_links(self.corpus, text, extract, own.links.folder, settings, self.process)
+        train_guided(system, config, text, links, own.guide.folder, self._below(own.guide), self.process)
 
     def _distil(self) -> None:
         """Train a small scorer that knows what the systems know, and make an aligner of it that needs no torch."""

@@ -14,9 +14,8 @@ from torch import Tensor
 from weft.corpus.packing import PackedRows
 from weft.corpus.piece_links import PieceLinks, gather_links, open_links, save_links
 from weft.corpus.prepared import PreparedCorpus
-from weft.model.packed_links import best_cell_links, mean_links
+from weft.model.packed_links import best_cell_links
 from weft.model.rows import Attend, PairRows
-from weft.model.system import AlignmentSystem
 from weft.progress import Progress
 from weft.train.distributed import Process
 from weft.train.stages import finish, is_finished
@@ -32,15 +31,6 @@ def best_cells(attend: Attend) -> Extraction:
 
     def extract(pair: PairRows) -> Tensor:
         return best_cell_links(*attend(pair), pair.target, pair.source)
-
-    return extract
-
-
-def guided_links(system: AlignmentSystem, threshold: float) -> Extraction:
-    """Extract the cells in which the mean attention of guided layers is high enough."""
-
-    def extract(pair: PairRows) -> Tensor:
-        return mean_links(*system.guided_attention(pair), threshold, pair.target, pair.source)
 
     return extract
 

@@ -172,7 +172,7 @@ class Parts:
 
 
 class SystemParts:
-    """The parts of one system: translation models, alignment layers, and rounds of links and guided layers."""
+    """The parts of one system: translation models, alignment layers, links of the corpus, guided layers."""
 
     def __init__(self, recipe: Recipe, number: int) -> None:
         self.recipe, self.number = recipe, number
@@ -192,17 +192,12 @@ class SystemParts:
         }
         both = tuple(self.translate.values())
         self.align = Part(f"{prefix}align", "align", run / "align", WEIGHTS, both)
-        self.links: list[Part] = []
-        self.guide: list[Part] = []
-        for turn in range(1, recipe.guided.rounds + 1):
-            below = (*both, self.align, *self.guide)
-            self.links.append(Part(f"{prefix}links {turn}", "links", run / f"links-{turn}", "cells", below))
-            needs = (*both, self.align, self.links[-1])
-            self.guide.append(Part(f"{prefix}guide {turn}", "guide", run / f"guide-{turn}", WEIGHTS, needs))
+        below = (*both, self.align)
+        self.links = Part(f"{prefix}links", "links", run / "links", "cells", below)
+        self.guide = Part(f"{prefix}guide", "guide", run / "guide", WEIGHTS, (*below, self.links))
 
     def all(self) -> list[Part]:
-        rounds = (part for pair in zip(self.links, self.guide, strict=True) for part in pair)
-        return [*self.translate.values(), self.align, *rounds]
+        return [*self.translate.values(), self.align, self.links, self.guide]
 
 
 def _remove(path: Path) -> None:
