@@ -22,8 +22,13 @@ def linked(probability: list[list[float]], threshold: float = 0.3) -> set[tuple[
 
 def test_words_choose_each_other() -> None:
     assert linked([[0.9, 0.1], [0.2, 0.8]]) == {(0, 0), (1, 1)}
-    assert linked([[0.9, 0.0, 0.0], [0.0] * 3, [0.8, 0.0, 0.4]]) == {(0, 0), (2, 2)}  # its first choice is taken
+    assert linked([[0.9, 0.0, 0.0], [0.0] * 3, [0.6, 0.0, 0.4]]) == {(0, 0), (2, 2)}  # its first choice is taken
     assert linked([[0.2, 0.1], [0.1, 0.3]]) == {(1, 1)}  # less than the threshold
+
+
+def test_what_is_nearly_sure_is_a_link_wherever_it_is() -> None:
+    assert linked([[0.9, 0.0, 0.8], [0.0] * 3, [0.75, 0.0, 0.9]]) == {(0, 0), (0, 2), (2, 0), (2, 2)}
+    assert linked([[0.9, 0.0, 0.8], [0.0] * 3, [0.75, 0.0, 0.9]], threshold=0.85) == {(0, 0), (2, 2)}
 
 
 def test_a_word_without_a_link_joins_a_phrase_that_it_touches() -> None:

@@ -21,6 +21,7 @@ from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
 from weft.text.subwords import Pieces
 
+_SURE = 0.7  # a probability from which words need not compete
 WordLinks = dict[tuple[int, int], float]
 """Links, source word first, in order, each with its probability."""
 
@@ -28,12 +29,13 @@ WordLinks = dict[tuple[int, int], float]
 def linked_words(probability: np.ndarray, threshold: float) -> np.ndarray:
     """Return which words are linked, as a mask, given the probabilities (batch, target, source).
 
-    Words compete. Two that have no link yet are linked if each is the other's most probable choice. So are a word that
-    has no link and one that has, if their link would touch another one (diagonally counts): words of a phrase share
-    their links. This is repeated until nothing of at least ``threshold`` is left to choose.
+    What is nearly sure is a link. For the rest, words compete. Two that have no link yet are linked if each is the
+    other's most probable choice. So are a word that has no link and one that has, if their link would touch another one
+    (diagonally counts): words of a phrase share their links. This is repeated until nothing of at least ``threshold``
+    is left to choose.
     """
     likely = (probability >= threshold) & (probability > 0)
-    links = np.zeros_like(likely)
+    links = likely & (probability >= _SURE)
     while True:
         of_target, of_source = links.any(2, keepdims=True), links.any(1, keepdims=True)
         open_cells = ~(of_target | of_source) | (_beside(links) & ~(of_target & of_source))
