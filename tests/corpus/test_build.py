@@ -18,9 +18,9 @@ import pytest
 from weft.config import CorpusConfig, PrepareConfig, TextConfig
 from weft.config_io import from_dict
 from weft.corpus import build as prepare_module
-from weft.corpus.build import prepare, report
+from weft.corpus.build import prepare
 from weft.corpus.made_up import sentence_pairs
-from weft.corpus.prepared import PreparedCorpus, open_prepared
+from weft.corpus.prepared import PreparedCorpus, open_prepared, report
 from weft.errors import BadLine, WeftError
 from weft.storage import checksum_of
 from weft.text import reading as corpus_module

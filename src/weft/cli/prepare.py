@@ -39,7 +39,8 @@ def prepare(
         input_format: Columns or jsonl; auto: as the file's name says, and columns for stdin.
         force: Overwrite the folder if it exists.
     """
-    from weft.corpus.build import prepare, report
+    from weft.corpus.build import prepare
+    from weft.corpus.prepared import report
 
     files, settings = split_settings(what)
     if files and (path := find_recipe(files[0])).suffix == ".toml":

@@ -32,7 +32,7 @@ from weft.corpus.prepared import (
     Manifest,
     PreparedCorpus,
     draw_counts,
-    draw_rates,
+    left_out,
     open_prepared,
     read_manifest,
 )
@@ -236,8 +236,8 @@ def _records(read: _Read) -> list[CorpusRecord]:
     for text, counts in zip(read.texts, read.counts, strict=True):
         if not counts["kept"]:
             of = f" of {text.name}" if len(read.texts) > 1 else ""
-            left_out = _left_out(counts) or "no lines"
-            raise WeftError(f"no sentence pair{of} is left to train on ({counts['read']:,} read; {left_out})")
+            reasons = left_out(counts) or "no lines"
+            raise WeftError(f"no sentence pair{of} is left to train on ({counts['read']:,} read; {reasons})")
     return [
         CorpusRecord(text, counts["kept"], dict(counts)) for text, counts in zip(read.texts, read.counts, strict=True)
     ]
@@ -380,30 +380,3 @@ def _encode_block(
 
 
 # -- report ------------------------------------------------------------------------------------------------------------
-
-
-def _left_out(counts: Counter[str] | dict[str, int]) -> str:
-    reasons = [(name, count) for name, count in counts.items() if name not in {"read", "kept"} and count]
-    return ", ".join(f"{count:,} {name}" for name, count in reasons)
-
-
-def report(corpus: PreparedCorpus) -> str:
-    """Return lines that say what was prepared and what was left out."""
-    manifest = corpus.manifest
-    counts, bad_lines = manifest.counts, manifest.bad_lines
-    sizes = " / ".join(f"{manifest.pieces[side]:,}" for side in SIDES)
-    made = f" and {len(corpus) - counts['kept']:,} by way of English" if len(corpus) > counts["kept"] else ""
-    lines = [
-        f"{corpus.folder}: {counts['kept']:,} of {counts['read']:,} pairs{made}, {sizes} pieces, "
-        f"vocabulary of {manifest.vocabulary:,} ({manifest.merges:,} merges)"
-    ]
-    if left_out := _left_out(counts):
-        lines.append(f"left out: {left_out}")
-    if len(manifest.corpora) > 1:
-        rates = draw_rates(manifest.corpora, manifest.options.temperature)
-        for record, rate in zip(manifest.corpora, rates, strict=True):
-            lines.append(f"{record.text.name}: {record.pairs:,} pairs, each drawn {rate:.2f} times an epoch")
-    lines += [f"bad line {line}" for line in bad_lines]
-    if counts.get("bad", 0) > len(bad_lines):
-        lines.append(f"… and {counts['bad'] - len(bad_lines):,} more bad lines")
-    return "\n".join(lines)

@@ -15,7 +15,7 @@ import hashlib
 import json
 import typing
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -204,3 +204,31 @@ def _open_side(folder: Path, side: str, id_type: str) -> Side:
         ids=np.memmap(folder / f"{side}.ids", dtype=id_type, mode="r"),
         offsets=np.memmap(folder / f"{side}.offsets", dtype="<i8", mode="r"),
     )
+
+
+def left_out(counts: Mapping[str, int]) -> str:
+    """Return how many pairs were left out, and why."""
+    reasons = [(name, count) for name, count in counts.items() if name not in {"read", "kept"} and count]
+    return ", ".join(f"{count:,} {name}" for name, count in reasons)
+
+
+def report(corpus: PreparedCorpus) -> str:
+    """Return lines that say what was prepared and what was left out."""
+    manifest = corpus.manifest
+    counts, bad_lines = manifest.counts, manifest.bad_lines
+    sizes = " / ".join(f"{manifest.pieces[side]:,}" for side in SIDES)
+    made = f" and {len(corpus) - counts['kept']:,} by way of English" if len(corpus) > counts["kept"] else ""
+    lines = [
+        f"{corpus.folder}: {counts['kept']:,} of {counts['read']:,} pairs{made}, {sizes} pieces, "
+        f"vocabulary of {manifest.vocabulary:,} ({manifest.merges:,} merges)"
+    ]
+    if reasons := left_out(counts):
+        lines.append(f"left out: {reasons}")
+    if len(manifest.corpora) > 1:
+        rates = draw_rates(manifest.corpora, manifest.options.temperature)
+        for record, rate in zip(manifest.corpora, rates, strict=True):
+            lines.append(f"{record.text.name}: {record.pairs:,} pairs, each drawn {rate:.2f} times an epoch")
+    lines += [f"bad line {line}" for line in bad_lines]
+    if counts.get("bad", 0) > len(bad_lines):
+        lines.append(f"… and {counts['bad'] - len(bad_lines):,} more bad lines")
+    return "\n".join(lines)

@@ -9,8 +9,8 @@ import torch
 
 from weft.config import TrainingConfig
 from weft.config_io import to_dict
-from weft.corpus.build import prepare, report
-from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest
+from weft.corpus.build import prepare
+from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest, report
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer

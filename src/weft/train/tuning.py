@@ -125,7 +125,7 @@ def _counted(
         found = Posteriors(*map(file.get_tensor, Posteriors._fields))
     if process.first:
         say(
-            f"λ = {found.trust.item():.2f}: the model knows {found.known:.0%} of what there is to know about links here"
+            f"λ = {found.trust.item():.4f}: {found.known:.0%} of the aligner's attention will stay as it is"
         )
     return found
 
