@@ -124,9 +124,7 @@ def _counted(
     with open_checkpoint(path, process.device) as file:
         found = Posteriors(*map(file.get_tensor, Posteriors._fields))
     if process.first:
-        say(
-            f"λ = {found.trust.item():.4f}: {found.known:.0%} of the aligner's attention will stay as it is"
-        )
+        say(f"λ = {found.trust.item():.4f}: {found.known:.0%} of the aligner's attention will stay as it is")
     return found
 
 
