@@ -53,6 +53,8 @@ def main() -> None:
     options = parser.parse_args()
     aligner = weft.load(options.model, raw=True)
     triples = shared(options.first, options.second, options.pairs)
+    if not triples:
+        raise SystemExit(f"{options.first} and {options.second} share no English sentence of five words or more")
     sides = zip(*(((one, two), (one, english), (two, english)) for one, two, english in triples), strict=True)
     direct, first, second = (list(aligner.align(pairs, skip_long=True)) for pairs in sides)
     both = wanted = found = 0
