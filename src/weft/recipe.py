@@ -102,6 +102,8 @@ class Recipe:
     model: ModelConfig = field(default_factory=ModelConfig)
     directions: tuple[Direction, ...] = ("forward", "backward")
     """Directions to train, side by side."""
+    one_model: bool = False
+    """Train one translation model that reads and writes both sides, instead of one for each direction."""
     stages: tuple[Stage, ...] = ("translate", "align", "guide", "distil")
     """How far to go: translate, align and guide are the paper's stages, distil makes a small aligner of them."""
     translation: str = ""

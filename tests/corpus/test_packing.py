@@ -134,6 +134,16 @@ def test_swapped_rows_exchange_the_sides() -> None:
     assert len(swapped) == len(packed) and swapped.left_out == packed.left_out == 1
 
 
+def test_rows_for_both_ways_hold_every_pair_in_both_orders() -> None:
+    packed = pack_pairs([*random_pairs(50, 10, 20), (tuple(range(2, 200)), (2,))], 64)
+    both = packed.both_ways()
+    assert packed.source.shape[1] < packed.target.shape[1]  # sides of one width have to be made
+    assert pairs_of(both) == pairs_of(packed) + pairs_of(packed.swapped())
+    assert both.left_out == 2 and np.array_equal(both.pairs, np.tile(packed.pairs, 2))
+    firsts = both.source[both.row_of_pair, both.starts[:, 0]]  # where sentences begin
+    assert np.array_equal(firsts[len(packed.pairs) :], packed.target[packed.row_of_pair, packed.starts[:, 1]])
+
+
 def test_a_prepared_corpus_is_packed(corpus: PreparedCorpus) -> None:
     packed = pack(corpus.source, corpus.target, 64)
     expected = Counter(

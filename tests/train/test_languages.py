@@ -85,6 +85,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Recipe:
             merges=400, temperature=2.0, both_orders=True, noise=0.05, pivots=800, zero_shot=("ma-mc",), hold_out=20
         ),
         model=ModelConfig(width=64, feed_forward=128, heads=4, encoder_layers=1, decoder_layers=1),
+        one_model=True,
         training=training(450, 8e-3),
         alignment=AlignmentConfig(hidden=64, agreement=0.5, least_agreement=0.0, training=training(150, 8e-3)),
         guided=GuidedConfig(own_word=True, pairs=1_500, threshold=0.4, training=training(120, 8e-3)),

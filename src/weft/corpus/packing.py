@@ -41,6 +41,19 @@ class PackedRows:
         """Return the rows for the opposite direction of translation."""
         return PackedRows(self.target, self.source, self.pairs, self.row_of_pair, self.starts[:, ::-1], self.left_out)
 
+    def both_ways(self) -> PackedRows:
+        """Return the rows for both directions of translation: these, and then the swapped ones."""
+        length = max(self.source.shape[1], self.target.shape[1])
+        source, target = (np.pad(side, ((0, 0), (0, length - side.shape[1]))) for side in (self.source, self.target))
+        return PackedRows(
+            np.concatenate([source, target]),
+            np.concatenate([target, source]),
+            np.concatenate([self.pairs, self.pairs]),
+            np.concatenate([self.row_of_pair, self.row_of_pair + len(self)]),
+            np.concatenate([self.starts, self.starts[:, ::-1]]),
+            2 * self.left_out,
+        )
+
     @property
     def target_tokens(self) -> int:
         """The number of target tokens without padding, end-of-sentence symbols included."""

@@ -32,10 +32,10 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
     student = _operations(scorer.shape(model))
     guiding = min(recipe.guided.pairs or pairs, pairs) * pieces / max(1, pairs)
     reading, reading_own = (min(one, pairs) * pieces / max(1, pairs) for one in (scorer.lexicon, scorer.refine.lexicon))
-    teachers = recipe.teachers
+    teachers, models = recipe.teachers, 1 if recipe.one_model else len(recipe.directions)
     refining = _tokens(scorer.refine.training)
     operations: dict[Kind, float] = {
-        "translate": teachers * 2 * 6 * (encoder + decoder + output) * _tokens(recipe.training),
+        "translate": teachers * models * 6 * (encoder + decoder + output) * _tokens(recipe.training),
         "align": teachers * (frozen + 2 * 4 * output) * _tokens(recipe.alignment.training),
         "links": teachers * (frozen + 2 * 4 * output * recipe.bidirectional.steps) * guiding,
         "guide": teachers * frozen * _tokens(recipe.guided.training),

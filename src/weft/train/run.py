@@ -125,11 +125,14 @@ class Run:
         return Text.of(self.corpus, training, pairs)
 
     def _translate(self, own: SystemParts) -> None:
-        """Train both translation models, unless another run has."""
+        """Train the translation models, unless another run has."""
         recipe = own.recipe
         if not recipe.translation:
-            folders = {direction: part.folder for direction, part in own.translate.items()}
-            train_translation(self.corpus, recipe.model, recipe.training, folders, recipe.start, self.process)
+            chosen = recipe.directions[:1] if recipe.one_model else recipe.directions
+            folders = {direction: own.translate[direction].folder for direction in chosen}
+            train_translation(
+                self.corpus, recipe.model, recipe.training, folders, recipe.start, self.process, recipe.one_model
+            )
         if own.number == 1:
             self.made |= {direction: part.folder / MODEL for direction, part in own.translate.items()}
 

@@ -66,12 +66,17 @@ def train_translation(
     folders: dict[Direction, Path],
     start: StartConfig,
     process: Process,
+    both_ways: bool = False,
 ) -> None:
-    """Train the models of some directions side by side, as far as that was not done; each in its folder."""
+    """Train the models of some directions side by side, as far as that was not done; each in its folder.
+
+    ``both_ways``: each model learns to translate in its own direction and in the other one.
+    """
     settings = {
         direction: {
             "corpus": corpus.checksum,
             "direction": direction,
+            "both_ways": both_ways,
             "start": _checksum_of_model(getattr(start, direction)),
             **binding_settings(model=model_config, training=training),
         }
@@ -88,7 +93,7 @@ def train_translation(
             model = TranslationModel(model_config, len(corpus.subwords))
             if getattr(start, direction):
                 begin_from(model, corpus.subwords, Path(getattr(start, direction)))
-            own_text = text if direction == "forward" else text.swapped()
+            own_text = _in_direction(text, direction, both_ways)
             task = TranslationTask(model, own_text, training, process.device)
             trainers[direction] = Trainer(task, process, folders[direction], settings[direction])
             if process.first:
@@ -96,8 +101,18 @@ def train_translation(
         train("translation", list(trainers.values()), process, progress)
     if process.first:
         for direction, trainer in trainers.items():
-            _finish(folders[direction], trainer, corpus, model_config, direction, settings[direction])
+            text = _held_out(corpus, training)
+            held_out = None if text is None else _in_direction(text, direction, both_ways)
+            _finish(
+                folders[direction], trainer, corpus.subwords, held_out, model_config, direction, settings[direction]
+            )
     process.wait()
+
+
+def _in_direction(text: Text, direction: Direction, both_ways: bool) -> Text:
+    if both_ways:
+        return text.both_ways()
+    return text if direction == "forward" else text.swapped()
 
 
 def _checksum_of_model(folder: str) -> str:
@@ -136,7 +151,8 @@ def _introduction(direction: str, trainer: Trainer) -> str:
 def _finish(
     folder: Path,
     trainer: Trainer,
-    corpus: PreparedCorpus,
+    subwords: Subwords,
+    held_out: Text | None,
     config: ModelConfig,
     direction: Direction,
     settings: dict[str, Any],
@@ -146,20 +162,18 @@ def _finish(
     module = trainer.task.module
     weights = trainer.checkpoints.averaged_weights(module) if averaged else module.state_dict()
     figures: dict[str, Any] = {"updates": trainer.update}
-    text = _held_out(corpus, trainer.config)
-    if text is not None:
-        text = text if direction == "forward" else text.swapped()
-        model = TranslationModel(config, len(corpus.subwords))  # a new one, which is not compiled for rows of training
+    if held_out is not None:
+        model = TranslationModel(config, len(subwords))  # a new one, which is not compiled for rows of training
         model.load_state_dict(weights)
-        figures["held_out_loss"] = loss = held_out_loss(model, text, trainer.config, trainer.process.device)
-        say(f"{direction}: −log p is {loss:.3f} a token on {len(text.rows.pairs):,} held-out pairs")
+        figures["held_out_loss"] = loss = held_out_loss(model, held_out, trainer.config, trainer.process.device)
+        say(f"{direction}: −log p is {loss:.3f} a token on {len(held_out.rows.pairs):,} held-out pairs")
     described = {
         "seconds": trainer.seconds,
         "environment": environment(trainer.process.device),
         "settings": settings,
         **figures,
     }
-    save_translation(folder / MODEL, weights, config, corpus.subwords, direction, described)
+    save_translation(folder / MODEL, weights, config, subwords, direction, described)
     finish(folder, settings, trainer.seconds, **figures)
 
 

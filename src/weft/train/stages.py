@@ -182,22 +182,22 @@ class SystemParts:
         translation = Path(recipe.translation or run)
         self.translate: dict[Direction, Part] = {
             direction: Part(
-                f"{prefix}translate {direction}",
+                f"{prefix}translate {name}",
                 "translate",
-                translation / direction,
+                translation / name,
                 f"{MODEL}/model.safetensors",
                 borrowed=bool(recipe.translation),
             )
-            for direction in recipe.directions
+            for direction, name in ((one, "both" if recipe.one_model else one) for one in recipe.directions)
         }
-        both = tuple(self.translate.values())
-        self.align = Part(f"{prefix}align", "align", run / "align", WEIGHTS, both)
-        below = (*both, self.align)
+        self._models = tuple(dict.fromkeys(self.translate.values()))  # one, if both directions have the same
+        self.align = Part(f"{prefix}align", "align", run / "align", WEIGHTS, self._models)
+        below = (*self._models, self.align)
         self.links = Part(f"{prefix}links", "links", run / "links", "cells", below)
         self.guide = Part(f"{prefix}guide", "guide", run / "guide", WEIGHTS, (*below, self.links))
 
     def all(self) -> list[Part]:
-        return [*self.translate.values(), self.align, self.links, self.guide]
+        return [*self._models, self.align, self.links, self.guide]
 
 
 def _remove(path: Path) -> None:

@@ -41,6 +41,10 @@ class Text:
         """Return the same text for the opposite direction of translation."""
         return Text(lambda: self.rows.swapped())
 
+    def both_ways(self) -> Text:
+        """Return the same text for both directions of translation."""
+        return Text(lambda: self.rows.both_ways())
+
     def sample(self, device: torch.device) -> PairRows:
         """Return the first rows, on the device."""
         rows = torch.arange(min(_SAMPLE_ROWS, len(self.rows)), device=device)
