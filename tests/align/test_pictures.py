@@ -91,6 +91,21 @@ def test_wide_letters_and_combining_marks_keep_the_columns() -> None:
     ]
 
 
+def test_words_from_right_to_left_do_not_turn_the_grid_around() -> None:
+    def turned(text: str) -> str:
+        return f"\u200e{text}\u200e"  # marks that have no width
+
+    picture = Picture(["بيت", "a", "לא"], ["هذا", "٣"], (Panel("", links((2, 0))),))
+    assert terminal_grid(picture).splitlines()[:6] == [
+        "      " + turned("ب"),
+        "      " + turned("ي") + "     " + turned("ל"),
+        "      " + turned("ت") + "  a  " + turned("א"),
+        "    ┌─────────",
+        turned("هذا") + " │ ·  ·  ●",
+        "  " + turned("٣") + " │ ·  ·  ·",
+    ]
+
+
 def test_letters_keep_their_marks_lose_what_terminals_obey_and_come_to_an_end() -> None:
     assert letters("ae\u0301👩\u200d👧b") == ["a", "e\u0301", "👩\u200d👧", "b"]
     assert letters("\x1b[0m\ufffe\u2028") == ["�", "[", "0", "m", "�", "�"]

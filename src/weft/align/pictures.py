@@ -240,7 +240,7 @@ def terminal_grid(picture: Picture) -> str:
         cells = picture.cells(panel)
         for target, word in enumerate(rows):
             row = "".join(_cell(panel, cells, source, target) for source in range(len(picture.source)))
-            lines.append(" " * (margin - terminal_width(word)) + f"{word} │{row}".rstrip())
+            lines.append(" " * (margin - terminal_width(word)) + f"{_in_place(word)} │{row}".rstrip())
         lines.append("")
     lines.append("   ".join(f"{_MARKS[sign]} {LABELS[sign]}" for sign in picture.signs()))
     return "\n".join(lines).rstrip()
@@ -256,11 +256,20 @@ def terminal_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(letter[0]) in "WF" else 1 for letter in letters(text))
 
 
+def _in_place(text: str) -> str:
+    """Mark text written from right to left, so that terminals and pages that turn it leave what is around it alone."""
+    turned = any(unicodedata.bidirectional(character) in {"R", "AL", "AN"} for character in text)
+    return f"\N{LEFT-TO-RIGHT MARK}{text}\N{LEFT-TO-RIGHT MARK}" if turned else text
+
+
 def _header(words: list[list[str]]) -> list[str]:
     """Write words from top to bottom, all of them ending on the last line."""
     height = max(map(len, words), default=0)
     columns = [[" "] * (height - len(word)) + word for word in words]
-    padded = [[f" {letter}{' ' * (_COLUMNS - 1 - terminal_width(letter))}" for letter in column] for column in columns]
+    padded = [
+        [f" {_in_place(letter)}{' ' * (_COLUMNS - 1 - terminal_width(letter))}" for letter in column]
+        for column in columns
+    ]
     return [f" {''.join(line)}".rstrip() for line in zip(*padded, strict=True)]
 
 
