@@ -3,7 +3,7 @@
     python benchmarks/mistakes.py multi --data data
 
 Prints a Markdown table with a line for each gold set of recipe multi (see benchmarks/languages.py): the number of
-mistakes, missed and wrong links together, and the share of each kind in percent.
+mistakes, missed and wrong links together, and the share of each kind in percent; then the same of XL-WA and of PUD.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from languages import gold_configs
+from languages import gold_configs, is_xlwa
 
 import weft
 from weft.links import LinkLine, Links
@@ -21,10 +21,10 @@ from weft.scoring import content_links
 from weft.train.report import Gold
 
 PART, LONE, WRONG, NONE = KINDS = (
-    "missed, though one of its words has a right link",
+    "missed, but one of its words has a right link",
     "wrong, as one of its words has no link in gold",
-    "wrong, and both words have other links; or missed for a wrong one",
-    "missed, and neither word has a link",
+    "wrong, or missed for a wrong one",
+    "missed, and neither of its words has a link",
 )
 
 
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--data", type=Path, default=Path("data"))
     options = parser.parse_args()
-    aligner, total = weft.load(options.model), Counter[str]()
+    aligner, sums = weft.load(options.model), {"XL-WA": Counter[str](), "PUD": Counter[str]()}
     print(f"| gold | mistakes | {' | '.join(KINDS)} |\n|---|---{'|---' * len(KINDS)}|")
     for config in gold_configs(options.data):
         gold, counts = Gold.read(config), Counter[str]()
@@ -59,8 +59,10 @@ def main() -> None:
             links = content_links(alignment.links, line) if gold.content else alignment.links
             counts.update(mistakes(links, line))
         print(row(gold.name, counts))
-        total += counts
-    print(row("all", total))
+        if config.content or is_xlwa(config):
+            sums["PUD" if config.content else "XL-WA"] += counts
+    for name, counts in sums.items():
+        print(row(name, counts))
 
 
 def row(name: str, counts: Counter[str]) -> str:
