@@ -15,7 +15,7 @@ from weft.align.pictures import Panel, Picture, draw, letters, terminal_grid
 from weft.cli import main
 from weft.cli.show import show
 from weft.errors import WeftError
-from weft.links import LinkLine, Links
+from weft.links import LinkLine, Links, read_gold
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -182,6 +182,15 @@ def test_the_program_in_the_documentation_draws_the_example(tmp_path: Path, monk
     (program,) = re.findall(r"```python\n(.*?)```", (DOCS / "pictures.md").read_text(encoding="utf-8"), re.DOTALL)
     exec(program, {})
     assert words_of(tmp_path / "alignment-example.svg") == words_of(DOCS / "alignment-example.svg")
+
+
+def test_pictures_of_mistakes_are_of_the_sentences_in_the_examples() -> None:
+    name = str(DOCS.parent / "examples" / "mistakes")
+    sides = [Path(f"{name}.{side}").read_text("utf-8").splitlines() for side in ("source", "target")]
+    for number, (source, target, line) in enumerate(zip(*sides, read_gold(f"{name}.gold"), strict=True), 1):
+        words = target.split() + source.split()
+        line.check(len(source.split()), len(target.split()))
+        assert words_of(DOCS / f"mistake-{number}.svg")[: len(words)] == words
 
 
 @pytest.fixture
