@@ -147,3 +147,10 @@ def test_time_is_linear(begin: str, unit: str) -> None:
     text = begin + unit * (100_000 // len(unit))
     assert sum(end - start for start, end in unit_spans(text)) <= len(text)
     assert sum(end - start for start, end in chunk_spans(text)) <= len(text)
+
+
+@pytest.mark.parametrize(
+    "word", ["n", "dont", "Straße", "σ", "п", "اَ", "كتاب", "हिन्दी", "한국어", "北", "ไทย", "ab北", "ʼn"]
+)
+def test_a_word_alone_has_the_units_that_it_has_in_text(word: str) -> None:
+    assert unit_spans(word) == [span for span in unit_spans(f"{word} +") if span[1] <= len(word)]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
@@ -35,25 +36,30 @@ def linked_words(probability: np.ndarray, threshold: float) -> np.ndarray:
     is left to choose.
     """
     likely = (probability >= threshold) & (probability > 0)
-    links = likely & (probability >= _SURE)
+    batch, target, source = probability.shape
+    bordered = np.zeros((batch, target + 2, source + 2), bool)
+    links, around = bordered[:, 1:-1, 1:-1], sliding_window_view(bordered, (3, 3), (1, 2))
+    links[:] = likely & (probability >= _SURE)
+    cells = rows, targets, sources = _places(likely & ~links)  # few compete, so they are listed
+    strength = probability[cells]
+    targets, sources = rows * target + targets, rows * source + sources  # words of the batch
+    linked_targets, linked_sources = links.any(2).ravel(), links.any(1).ravel()
     while True:
-        of_target, of_source = links.any(2, keepdims=True), links.any(1, keepdims=True)
-        open_cells = ~(of_target | of_source) | (_beside(links) & ~(of_target & of_source))
-        left = np.where(likely & open_cells & ~links, probability, 0)
-        chosen = (left > 0) & (left == left.max(2, keepdims=True)) & (left == left.max(1, keepdims=True))
+        of_target, of_source = linked_targets[targets], linked_sources[sources]
+        is_open = ~(of_target | of_source) | (around[cells].any((1, 2)) & (of_target != of_source))
+        left = np.where(is_open, strength, 0)
+        chosen = is_open & (left == _greatest(left, targets)) & (left == _greatest(left, sources))
         if not chosen.any():
             return links
-        links |= chosen
+        links[tuple(place[chosen] for place in cells)] = True
+        linked_targets[targets[chosen]] = linked_sources[sources[chosen]] = True
 
 
-def _beside(cells: np.ndarray) -> np.ndarray:
-    """Return the cells that are or touch one of ``cells``. (batch, target, source)"""
-    beside = cells.copy()
-    for later, earlier in (np.s_[:, 1:], np.s_[:, :-1]), (np.s_[:, :, 1:], np.s_[:, :, :-1]):
-        before = beside.copy()
-        beside[later] |= before[earlier]
-        beside[earlier] |= before[later]
-    return beside
+def _greatest(values: np.ndarray, words: np.ndarray) -> np.ndarray:
+    """Return for each value the greatest one of the same word; no value is negative."""
+    greatest = np.zeros(words.max(initial=0) + 1, values.dtype)
+    np.maximum.at(greatest, words, values)
+    return greatest[words]
 
 
 class BatchWords:
@@ -72,9 +78,11 @@ class BatchWords:
             order = np.lexsort((words, rows))
             rows, places, words = rows[order], places[order], words[order]
         self.words = int(words.max(initial=-1)) + 1
-        self._flat = rows * length + places  # the pieces of all words, one word after the other
-        self._starts = np.flatnonzero(np.diff(rows * self.words + words, prepend=-1))  # of each word in them
-        self._of_word = rows[self._starts], words[self._starts]
+        flat, slots = rows * length + places, rows * self.words + words
+        starts = np.flatnonzero(np.diff(slots, prepend=-1))  # of each word in its pieces, which follow each other
+        rank = np.arange(len(slots)) - np.repeat(starts, np.diff(starts, append=len(slots)))
+        order, ends = np.argsort(rank, kind="stable"), np.cumsum(np.bincount(rank))[:-1]
+        self._by_rank = list(zip(np.split(slots[order], ends), np.split(flat[order], ends), strict=True))
 
     def summed(self, cells: np.ndarray) -> np.ndarray:
         """Return the sum over the pieces of each word. (batch, length, x) → (batch, words, x)"""
@@ -85,11 +93,12 @@ class BatchWords:
         return self._reduced(np.maximum, cells)
 
     def _reduced(self, function: np.ufunc, cells: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(cells), self.words, cells.shape[2]), cells.dtype)
-        if len(self._starts):
-            pieces = cells.reshape(-1, cells.shape[2])[self._flat]
-            found[self._of_word] = function.reduceat(pieces, self._starts)
-        return found
+        """Begin with the first piece of all words, then add the second of those that have one, and so on."""
+        pieces = cells.reshape(-1, cells.shape[2])
+        found = np.zeros((len(cells) * self.words, cells.shape[2]), cells.dtype)
+        for rank, (words, places) in enumerate(self._by_rank):
+            found[words] = function(found[words], pieces[places]) if rank else pieces[places]
+        return found.reshape(len(cells), self.words, -1)
 
 
 def _joined(lists: Iterable[Sequence[int]]) -> np.ndarray:
@@ -166,13 +175,18 @@ class BatchAttention:
 
     def _listed(self, linked: np.ndarray) -> list[WordLinks]:
         """Return links as a list of each pair, given a mask (batch, target words, source words)."""
-        rows, sources, targets = np.nonzero(_turned(linked))
+        rows, sources, targets = _places(_turned(linked))
         probabilities = self.probability[rows, targets, sources]
         found: list[WordLinks] = [{} for _ in linked]
         links = zip(rows.tolist(), sources.tolist(), targets.tolist(), probabilities.tolist(), strict=True)
         for row, source, target, probability in links:
             found[row][source, target] = probability
         return found
+
+
+def _places(mask: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return what np.nonzero does, which takes longer."""
+    return np.unravel_index(np.flatnonzero(mask), mask.shape)
 
 
 def _turned(cells: np.ndarray) -> np.ndarray:

@@ -120,6 +120,8 @@ def _letters() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def unit_spans(text: str) -> list[Span]:
     """Return the spans of the units of ``text``, in time linear in its length."""
+    if text.isalpha() and not has_unspaced(text):  # most words: letters alone are one unit
+        return [(0, len(text))]
     return [match.span() for match in _units().finditer(text)]
 
 

@@ -15,7 +15,6 @@ from weft.text.units import Span, chunk_spans, has_unspaced, letter_spans, unit_
 
 # White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
-_SPACES = str.maketrans("\t\n\r\f\v", "     ")
 
 Text = str | Sequence[str]
 """A sentence: its text, or its words."""
@@ -23,7 +22,9 @@ Text = str | Sequence[str]
 
 def split_spaces(text: str) -> list[str]:
     """Return the words between white space."""
-    return [word for word in text.translate(_SPACES).split(" ") if word]
+    for space in "\t\n\r\f\v":
+        text = text.replace(space, " ")
+    return [word for word in text.split(" ") if word]
 
 
 def raw_word_spans(text: str) -> list[Span]:
