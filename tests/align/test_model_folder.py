@@ -59,7 +59,7 @@ def test_the_default_model_is_used_once_it_is_shipped(shipped: Path) -> None:
 def test_config_json_is_read_once(folder: Path) -> None:
     opened = open_model(folder)
     (folder / "config.json").unlink()
-    assert Aligner(opened, cores=1).threshold == read_aligner(opened).config.threshold == 0.3
+    assert Aligner(opened, cores=1).threshold == read_aligner(opened).config.threshold == 0.25
 
 
 def test_the_list_shows_name_size_and_first_paragraph(shipped: Path, capsys: pytest.CaptureFixture[str]) -> None:
