@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from weft.config import TextConfig
-from weft.text.units import INVISIBLE, SELECTORS, Span, chunk_spans, has_marks, has_unspaced, letter_spans, unit_spans
+from weft.text.units import INVISIBLE, SELECTORS, Span, chunks, has_marks, has_unspaced, letter_spans, unit_spans
 
 Value = TypeVar("Value")
 _PLAIN = str.maketrans(
@@ -75,7 +75,7 @@ class Speller:
 
     def texts(self, text: str) -> list[str]:
         """Return the texts of the spelled units of a text."""
-        return [unit for start, end in chunk_spans(text) for unit in self._chunks[text[start:end]]]
+        return [unit for chunk in chunks(text) for unit in self._chunks[chunk]]
 
     def _spell_unit(self, unit: str) -> tuple[str, Sequence[Span]]:
         """Return a unit as models see it, and the span of each of its characters in the unit."""

@@ -24,8 +24,8 @@ from weft.config import TextConfig
 from weft.errors import WeftError, printable
 from weft.storage import read_bytes, write_text
 from weft.text.spelling import Remembered, Spelled, Speller
-from weft.text.units import chunk_spans, has_unspaced, may_join
-from weft.text.words import Sentence, split_spaces
+from weft.text.units import Span, chunk_spans, chunks, has_unspaced, may_join
+from weft.text.words import Sentence, raw_word_spans, split_spaces
 
 PAD = 0  # fills rows
 END = 1  # ends every sentence, starts the decoder, and is the null word of alignments
@@ -48,6 +48,13 @@ class Pieces(NamedTuple):
     last: list[int]
 
 
+class RawChunk(NamedTuple):
+    """The pieces of a stretch of running text, and how many words it has."""
+
+    pieces: Pieces
+    words: int
+
+
 class Cut(NamedTuple):
     """The pieces of a text and their character spans."""
 
@@ -65,6 +72,7 @@ class Subwords:
         self._speller = Speller(text)
         self._ids_of_word = Remembered(self._cut_word)
         self._cut_of_chunk = Remembered(self._cut_chunk)
+        self._raw_chunks = Remembered(self._cut_raw)
         self.spellings = [tokenizer.id_to_token(index) or "" for index in range(tokenizer.get_vocab_size())]
 
     @classmethod
@@ -155,21 +163,32 @@ class Subwords:
 
     def encode(self, sentence: Sentence) -> Pieces:
         """Return the pieces of a sentence, without the end-of-sentence symbol."""
-        if sentence.apart:
-            ids: list[int] = []
-            owners: list[int] = []
-            for number, word in enumerate(sentence.words):
-                pieces = self._ids_of_word[word]
-                if pieces is None:
-                    break
-                ids += pieces
-                owners += [number] * len(pieces)
+        if sentence.raw:
+            return self._encode_raw(sentence.text)
+        ids: list[int] = []
+        owners: list[int] = []
+        for number, word in enumerate(sentence.words):
+            pieces = self._ids_of_word[word]
+            if pieces is None:
+                return _owned(self.cut(sentence.text), sentence.spans)
+            ids += pieces
+            owners += [number] * len(pieces)
+        return Pieces(ids, owners, owners)
+
+    def _encode_raw(self, text: str) -> Pieces:
+        ids, first, last = Pieces([], [], [])
+        number, each_of_one = 0, True
+        for pieces, words in map(self._raw_chunks.__getitem__, chunks(text)):
+            ids += pieces.ids
+            owners = [number + word for word in pieces.first]
+            first += owners
+            if pieces.last is pieces.first:
+                last += owners
             else:
-                return Pieces(ids, owners, owners)
-        cut = self.cut(sentence.text)
-        word_starts, word_ends = ([span[side] for span in sentence.spans] for side in (0, 1))
-        first = [bisect_right(word_ends, start) for start in cut.starts]
-        return Pieces(cut.ids, first, [bisect_left(word_starts, end) - 1 for end in cut.ends])
+                last += [number + word for word in pieces.last]
+                each_of_one = False
+            number += words
+        return Pieces(ids, first, first if each_of_one else last)
 
     def ids(self, text: str) -> list[int]:
         """Return the pieces of a text, without the end-of-sentence symbol."""
@@ -202,6 +221,11 @@ class Subwords:
         starts = [spans[first][0] for first, _ in pieces.offsets]
         return Cut(pieces.ids, starts, [spans[last - 1][1] for _, last in pieces.offsets])
 
+    def _cut_raw(self, chunk: str) -> RawChunk:
+        words = raw_word_spans(chunk)
+        pieces = _owned(self._cut_chunk(chunk), words)
+        return RawChunk(pieces._replace(last=pieces.first) if pieces.last == pieces.first else pieces, len(words))
+
     def _pieces(self, units: list[Spelled]) -> Encoding:
         return self._tokenizer.encode("\n".join([unit.text for unit in units]), add_special_tokens=False)
 
@@ -209,6 +233,13 @@ class Subwords:
         """Return the text that pieces spell, without special symbols; bytes that are no UTF-8 become �."""
         spelling = "".join(self.spellings[index] for index in ids if index >= len(_SPECIAL))
         return bytes(map(_BYTE_OF_CHARACTER.__getitem__, spelling)).decode("utf-8", errors="replace").strip(" ")
+
+
+def _owned(cut: Cut, words: Sequence[Span]) -> Pieces:
+    """Find the words that pieces are part of."""
+    starts, ends = ([span[side] for span in words] for side in (0, 1))
+    first = [bisect_right(ends, start) for start in cut.starts]
+    return Pieces(cut.ids, first, [bisect_left(starts, end) - 1 for end in cut.ends])
 
 
 def _repeated(units: Mapping[str, int]) -> Iterator[str]:

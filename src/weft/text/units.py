@@ -130,6 +130,11 @@ def chunk_spans(text: str) -> list[Span]:
     return [match.span() for match in _CHUNKS.finditer(text)]
 
 
+def chunks(text: str) -> list[str]:
+    """Return the stretches of ``chunk_spans``."""
+    return text.split() if text.isascii() else _CHUNKS.findall(text)
+
+
 def has_unspaced(text: str) -> bool:
     """Return whether a character of ``text`` is of a script without spaces between words."""
     return not text.isascii() and _HAS_UNSPACED.search(text) is not None

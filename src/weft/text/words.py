@@ -54,14 +54,14 @@ class Sentence:
 
     text: str
     given: tuple[Span, ...] | None = None
-    """The spans of the words; None: words are what stands between white space."""
-    apart: bool = True
-    """White space or an end of the text is on both sides of each word."""
+    """The spans of the words; None: they are found in the text when they are needed."""
+    raw: bool = False
+    """Words are those of running text; otherwise, white space or an end of the text is on both sides of each word."""
 
     @classmethod
     def from_text(cls, text: str, raw: bool = False) -> Sentence:
         """Take the words between white space, or find those of running text."""
-        return cls(text, tuple(raw_word_spans(text)), apart=False) if raw else cls(text)
+        return cls(text, raw=raw)
 
     @classmethod
     def from_words(cls, words: Sequence[str]) -> Sentence:
@@ -75,12 +75,16 @@ class Sentence:
     @functools.cached_property
     def spans(self) -> tuple[Span, ...]:
         """The spans of the words: ``text[start:end]`` is the word."""
-        return self.given if self.given is not None else tuple(match.span() for match in _WORD.finditer(self.text))
+        if self.given is not None:
+            return self.given
+        return tuple(raw_word_spans(self.text) if self.raw else (match.span() for match in _WORD.finditer(self.text)))
 
     @functools.cached_property
     def words(self) -> list[str]:
         """The words as the user wrote them."""
-        return split_spaces(self.text) if self.given is None else [self.text[start:end] for start, end in self.given]
+        if self.given is None and not self.raw:
+            return split_spaces(self.text)
+        return [self.text[start:end] for start, end in self.spans]
 
     def __len__(self) -> int:
         """Return the number of words."""
