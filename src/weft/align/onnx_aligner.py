@@ -29,7 +29,7 @@ from weft.text.subwords import END
 from weft.workers import available_cores
 
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
-_CHUNK_PIECES = 8_192  # of pairs that are encoded before they are compared: 8 MB of states
+_CHUNK_NUMBERS = 1 << 20  # in the states of pairs that are encoded before they are compared: 4 MB
 _BATCH_PIECES = 1_024
 _STEP = 8  # sentences are padded to a multiple of this to compare them
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
@@ -140,6 +140,7 @@ class Aligner(WindowedAligner):
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = opened.path, content.tables()
         self._graphs = scorer_graphs(content, fast)
+        self._chunk_pieces = _CHUNK_NUMBERS // content.encoders(fast)[1].width
         self._cores = cores or available_cores()
         self._start()
 
@@ -199,7 +200,7 @@ class Aligner(WindowedAligner):
             raise WeftError("this aligner is closed; load it again")
         if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
             self._start()
-        chunks = _chunks(encoded, self._cores)
+        chunks = _chunks(encoded, self._cores, self._chunk_pieces)
         with self._failures():  # for want of memory there may be no thread
             results = self._workers.map(self._align_chunk, chunks)
         for aligned in results:
@@ -224,11 +225,11 @@ load = Aligner
 """``weft.load("de-en")`` reads better."""
 
 
-def _chunks(encoded: Iterable[EncodedPair], cores: int) -> list[list[EncodedPair]]:
-    """Return pairs of similar length in chunks, about as many pieces in each, at least one chunk for each core."""
+def _chunks(encoded: Iterable[EncodedPair], cores: int, most: int) -> list[list[EncodedPair]]:
+    """Return pairs of similar length in chunks of about ``most`` pieces, at least one chunk for each core."""
     pairs = sorted(encoded, key=lambda pair: (len(pair.source.ids), len(pair.target.ids)))
     ends = list(itertools.accumulate(len(pair.source.ids) + len(pair.target.ids) for pair in pairs))
-    size = min(_CHUNK_PIECES, ends[-1] // cores + 1) if ends else 1
+    size = max(1, min(most, ends[-1] // cores + 1)) if ends else 1
     numbered = itertools.groupby(zip(ends, pairs, strict=True), lambda one: one[0] // size)
     return [[pair for _, pair in chunk] for _, chunk in numbered]
 
