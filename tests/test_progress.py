@@ -114,3 +114,12 @@ def test_a_stderr_that_takes_nothing_ends_no_run(monkeypatch: pytest.MonkeyPatch
 def test_messages_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
     say("name\x1b[2J of a file\nnext line")
     assert capsys.readouterr().err == "name\\x1b[2J of a file\nnext line\n"
+
+
+def test_a_signal_while_a_message_is_written_can_have_a_message_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Busy(io.StringIO):
+        def write(self, text: str) -> int:
+            raise RuntimeError("reentrant call inside <_io.BufferedWriter name='<stderr>'>")
+
+    monkeypatch.setattr(sys, "stderr", Busy())
+    say("stopped")

@@ -359,7 +359,7 @@ class TuneConfig:
     """How a small aligner is tuned to other text."""
 
     pairs: int = 40_000
-    """Learn from so many pairs at most, chosen at random (0: all)."""
+    """Learn from so many pairs at most, chosen at random (0: as many as 3 GB of memory allow)."""
     merges: int = 4_000
     """Join pieces of the vocabulary that are often side by side, so many times at most."""
     training: TrainingConfig = field(

@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_LINES = 60.0
 def say(message: str) -> None:
     """Print a message on stderr, where it never mixes with data. A stderr that takes none ends no run."""
     if sys.stderr is not None:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, RuntimeError):  # the latter if a signal came while stderr was written to
             print(printable(message), file=sys.stderr, flush=True)
 
 

@@ -6,6 +6,9 @@ import dataclasses
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,11 +18,12 @@ from tiny_runs import TRAINING
 from weft.align.onnx_aligner import Aligner
 from weft.config import EncoderConfig, TuneConfig
 from weft.corpus.made_up import examples, sentence_pairs
-from weft.corpus.prepared import PreparedCorpus
+from weft.corpus.prepared import PreparedCorpus, Side
 from weft.errors import WeftError
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
 from weft.text.reading import Corpus
+from weft.train import tuning, word_statistics
 from weft.train.distributed import Process
 from weft.train.export import save_aligner
 from weft.train.tuning import tune
@@ -68,6 +72,24 @@ def test_an_aligner_learns_a_language(model: Path, text: Corpus, tmp_path: Path)
     assert error_rate(folder, fast=True) < error_rate(model, fast=True) - 0.1
 
 
+def test_what_an_aligner_knows_stays(
+    model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_statistics, "_KNOWN", 0.0)
+    pairs = list(sentence_pairs(50, seed=10))
+
+    def kept(run: str) -> float:
+        """The share of its links before that an aligner has after tuning."""
+        tuned = Aligner(tune(model, text, tmp_path / run, dataclasses.replace(CONFIG, merges=0), PROCESS))
+        before, after = ([one.links for one in aligner.align(pairs)] for aligner in (Aligner(model), tuned))
+        return sum(len(one & other) for one, other in zip(before, after, strict=True)) / sum(map(len, before))
+
+    half = kept("half")
+    assert "the aligner knows this language: it keeps 50%" in capsys.readouterr().err
+    monkeypatch.setattr(tuning, "_KEPT", 1.0)
+    assert kept("all") > max(0.8, half + 0.2)
+
+
 def test_what_is_finished_is_not_done_again_unless_forced(model: Path, text: Corpus, tmp_path: Path) -> None:
     run = tmp_path / "run"
 
@@ -113,13 +135,79 @@ def test_a_plan_is_said(model: Path, text: Corpus, tmp_path: Path, capsys: pytes
     )
 
 
+def test_a_small_text_is_not_gone_through_for_ever(
+    model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "_MOST_EPOCHS", 1)
+    tune(model, text, tmp_path / "run", CONFIG, PROCESS)
+    said = capsys.readouterr().err
+    assert "300 sentence pairs are few" in said
+    found = re.search(r"(\d+) updates, and as many", said)
+    assert found is not None and 1 < int(found[1]) < 10
+    log = (tmp_path / "run" / "tune" / "metrics.jsonl").read_text().splitlines()
+    assert json.loads(log[-1])["update"] <= int(found[1])
+
+
+def test_memory_limits_the_number_of_pairs(
+    model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tuning, "_MOST_CELLS", 20_000)
+    seen: list[int] = []
+    count = tuning.word_posteriors
+    monkeypatch.setattr(
+        tuning, "word_posteriors", lambda sides, *rest: seen.append(cells_of(sides)) or count(sides, *rest)
+    )
+    tune(model, text, tmp_path / "run", SHORT, PROCESS)
+    pairs = re.search(r"tuning to (\d+) sentence pairs", capsys.readouterr().err)
+    assert pairs is not None and 100 < int(pairs[1]) < 250 and 16_000 < seen[0] < 24_000
+    monkeypatch.undo()
+    monkeypatch.setattr(tuning, "_MOST_PAIRS", 200)
+    tune(model, text, tmp_path / "other", dataclasses.replace(SHORT, pairs=0), PROCESS)
+    assert "Tuned to 200 sentence pairs" in (tmp_path / "other" / "aligner" / "README.md").read_text()
+
+
+def cells_of(sides: tuple[Side, Side]) -> int:
+    return int((sides[0].lengths * sides[1].lengths).sum())
+
+
+PHASES = {
+    "reading": "weft.text.reading.Corpus.blocks",
+    "counting": "weft.train.word_statistics._between_words",
+    "maximising": "weft.train.word_statistics.hidden_markov",
+    "learning": "weft.train.tuning.TuneTask.taught",
+    "writing": "weft.train.tuning.save_aligner",
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+@pytest.mark.parametrize("phase", PHASES)
+def test_signals_end_every_phase_at_once(
+    model: Path, text: Corpus, tmp_path: Path, phase: str, number: signal.Signals
+) -> None:
+    code = (
+        "import os, sys, time; from unittest import mock; from weft.cli import main; import weft.train.tuning\n"
+        "wait = lambda *_, **__: os.write(2, b'here\\n') and [time.sleep(0.1) for _ in range(6_000)]\n"
+        "with mock.patch(sys.argv.pop(1), wait): main()"
+    )
+    command = ["tune", *text.files, "--model", str(model), "-o", str(tmp_path / "run"), "training.updates=2"]
+    process = subprocess.Popen([sys.executable, "-c", code, PHASES[phase], *command], stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while (line := process.stderr.readline()) != "here\n":
+        assert line and process.poll() is None
+    process.send_signal(number)
+    _, rest = process.communicate(timeout=120)
+    assert process.returncode == 128 + number
+    assert rest == "stopped; the same command goes on from the last checkpoint\n"
+    assert not (tmp_path / "run" / "aligner").exists()
+
+
 def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Corpus, tmp_path: Path) -> None:
     empty = tmp_path / "empty.tsv"
     empty.write_text("\t\nonly one side\t\n")
-    with pytest.raises(WeftError, match=r"empty\.tsv: 0 sentence pairs with words on both sides are too few"):
+    with pytest.raises(WeftError, match=r"empty\.tsv: has too few sentence pairs with .* both sides: 0;"):
         tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
-    empty.write_text("one\tother\n" * 99)
-    with pytest.raises(WeftError, match=r"99 sentence pairs .* are too few to learn from; it takes 100"):
+    empty.write_text("one\tother\n" * 99 + "the same\tthe same\n" * 200)
+    with pytest.raises(WeftError, match=r"has too few sentence pairs .*: 99; give 100 at least"):
         tune(model, Corpus(files=(str(empty),)), tmp_path / "run", CONFIG, PROCESS)
     empty.write_text("one\tother\nonly one side\n")
     with pytest.raises(WeftError, match=r"empty\.tsv:2: expected two columns.* leave it out$"):

@@ -18,7 +18,7 @@ _SHARE_OF_SPEED: dict[str, dict[Kind, float]] = {
     "cpu": {"translate": 0.5, "align": 0.5, "links": 0.5, "guide": 0.3, "distil": 0.3},
 }
 _SHARED: dict[Kind, Kind] = {"refine": "distil", "fast": "distil"}  # their shares were measured together
-_SECONDS_OF_COUNTING = 0.003  # for a sentence pair, in tuning
+_SECONDS_OF_COUNTING = 1.5e-5  # for a pair of pieces of a sentence pair, in tuning, on one core
 _BYTES_AND_END = 258  # entries of a vocabulary besides merges
 
 
@@ -48,12 +48,13 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
     return _minutes(operations, device)
 
 
-def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, text: Side, device: torch.device) -> float:
-    """Return the minutes of tuning a small aligner to a text, given its target side."""
+def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, sides: tuple[Side, Side], device: torch.device) -> float:
+    """Return the minutes of tuning a small aligner to a text."""
     student, fast = _operations(aligner.encoders), _operations(aligner.fast)
     learning = 3 * student + (student + 3 * fast if aligner.fast.layers else 0)
-    operations = learning * _tokens(config.training) + student * len(text.ids)
-    return sum(_minutes({"distil": operations}, device).values()) + len(text) * _SECONDS_OF_COUNTING / 60
+    operations = learning * _tokens(config.training) + student * len(sides[1].ids)
+    counting = int((sides[0].lengths * sides[1].lengths).sum()) * _SECONDS_OF_COUNTING
+    return sum(_minutes({"distil": operations}, device).values()) + counting / 60
 
 
 def shown_time(minutes: float) -> str:

@@ -2,8 +2,8 @@
 
 What words of the text do in general says how probable links between them are (``word_statistics``). The aligner learns
 these probabilities: so it comes to know the words, and, as it goes by pieces of words and by context, others that are
-like them. How the attention to a word is spread over its pieces is left to the aligner. The better it knows the
-language already, the more of its attention stays as it is, and the smaller are its steps.
+like them. How the attention to a word is spread over its pieces is left to the aligner. If it
+knows the language already, half of its attention stays as it is, and steps are smaller.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from weft.corpus.prepared import Side
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.rows import Attend, Attention, PairRows, Rows, masked_softmax
 from weft.model.scorer import Scorer, stored_scorers
-from weft.progress import say
+from weft.progress import Progress, say
 from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import END, Subwords
@@ -45,7 +45,10 @@ from weft.train.task import Text, encoded_sides
 from weft.train.word_statistics import Posteriors, WordSide, word_posteriors
 
 _LEAST_PAIRS = 100  # fewer say nothing about words in general
-_LEAST_KNOWN = 0.05  # if the model knows less about the language, its attention is not asked
+_FEW_PAIRS = 2_000  # fewer say little
+_MOST_PAIRS, _MOST_CELLS = 100_000, 60_000_000  # pairs, and pairs of pieces in them, that take up to 3 GB of memory
+_MOST_EPOCHS = 30  # of a small text
+_KEPT, _KNOWN_STEPS = 0.5, 0.5  # in a language that the aligner knows: attention that stays, share of steps
 _WORDS = "words"
 _LEAST_SUM = 1e-9  # of attention, to divide by
 
@@ -62,14 +65,15 @@ def tune(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Pr
 
 def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: Process, force: bool) -> Path:
     content = read_aligner(model)
-    pairs = _chosen(corpus, config)
+    pairs = _chosen(corpus, config, process)
     subwords, made_of = _extended(pairs, content.subwords, config.merges)
-    sides = _fitting(encoded_sides(pairs, subwords), config.training.row_length)
+    sides = _fitting(encoded_sides(pairs, subwords), config.training)
     if len(sides[0]) < _LEAST_PAIRS:
         raise WeftError(
-            f"{(corpus.files or corpus.source)[0]}: {len(sides[0]):,} sentence pairs with words on both sides are too "
-            f"few to learn from; it takes {_LEAST_PAIRS:,}, and some thousands to make a difference"
+            f"{(corpus.files or corpus.source)[0]}: has too few sentence pairs with different words on both sides: "
+            f"{len(sides[0]):,}; give {_LEAST_PAIRS:,} at least, and some thousands to make a difference"
         )
+    config = dataclasses.replace(config, training=_training(config.training, len(sides[1].ids)))
     if force and process.first:
         for name in (_WORDS, "tune", "fast", ALIGNER):
             shutil.rmtree(run / name, ignore_errors=True)
@@ -83,7 +87,9 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
         **binding_settings(tune=config),
     }
     if process.first:
-        needed = shown_time(tuning_minutes(content.config, config, sides[1], process.device))
+        if len(sides[0]) < _FEW_PAIRS:
+            say(f"{len(sides[0]):,} sentence pairs are few; some thousands make a difference")
+        needed = shown_time(tuning_minutes(content.config, config, sides, process.device))
         say(
             f"tuning to {len(sides[0]):,} sentence pairs with {len(made_of):,} new pieces of words: "
             f"{config.training.updates:,} updates{', and as many of the fast encoders' if fast is not None else ''}; "
@@ -92,15 +98,16 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     words = WordSide.of(sides[0], subwords), WordSide.of(sides[1], subwords)
     before = copy.deepcopy(scorer).to(process.device).eval().attention
     found = _counted(sides, words, before, run / _WORDS, settings, process)
-    training = config.training
-    training = dataclasses.replace(training, learning_rate=training.learning_rate * (1 - found.known))
-    task = TuneTask(scorer, before, found, sides, words, training, process)
+    training, text = config.training, _packed(sides, config.training)
+    if found.known:
+        training = dataclasses.replace(training, learning_rate=training.learning_rate * _KNOWN_STEPS)
+    task = TuneTask(scorer, before, found, text, sides, words, training, process)
     train_stage("tuning", task, run / "tune", settings, process)
     if fast is not None:  # it reads the embeddings that have just been tuned
-        train_fast("tuning fast", scorer, fast, training, task.text, run / "fast", settings, process)
+        train_fast("tuning fast", scorer, fast, training, text, run / "fast", settings, process)
     folder = run / ALIGNER
     if process.first:
-        save_aligner(folder, scorer, fast, [task.text.sample(process.device)], subwords, content.config.threshold)
+        save_aligner(folder, scorer, fast, [text.sample(process.device)], subwords, content.config.threshold)
         write_text(folder / "README.md", _card(model, len(sides[0])))
     process.wait()
     return folder
@@ -124,7 +131,12 @@ def _counted(
     with open_checkpoint(path, process.device) as file:
         found = Posteriors(*map(file.get_tensor, Posteriors._fields))
     if process.first:
-        say(f"λ = {found.trust.item():.4f}: {found.known:.0%} of the aligner's attention will stay as it is")
+        what = (
+            f"the aligner knows this language: it keeps {_KEPT:.0%} of its attention and learns the words of the text"
+            if found.known
+            else "the aligner does not know this language well: it learns links that were found by counting words"
+        )
+        say(f"λ = {found.trust.item():.4f}: {what}")
     return found
 
 
@@ -136,15 +148,15 @@ class TuneTask(DistilTask):
         scorer: Scorer,
         before: Attend,
         posteriors: Posteriors,
+        text: Text,
         sides: tuple[Side, Side],
         words: tuple[WordSide, WordSide],
         training: TrainingConfig,
         process: Process,
     ) -> None:
         """``before`` is what the scorer attended to before."""
-        super().__init__(scorer, before, _packed(sides, training), training, process)
+        super().__init__(scorer, before, text, training, process)
         self._posteriors, self._sides, self._words_of_sides = posteriors, sides, words
-        self._known = posteriors.known
 
     def prepare(self) -> None:
         super().prepare()
@@ -168,9 +180,9 @@ class TuneTask(DistilTask):
         backward = (backward.mT * _within_words(masked_softmax(scores, cells, 1).mT, pair.target, target)).mT
         ends = cells & (pair.source.ids == END)[:, None], cells & (pair.target.ids == END)[:, :, None]
         found = Attention(_with_rest(forward, ends[0], 2), _with_rest(backward, ends[1], 1))
-        if self._known < _LEAST_KNOWN:
+        if not self._posteriors.known:
             return found
-        return Attention(*map(partial(torch.lerp, weight=self._known), found, self._teach(pair)))
+        return Attention(*map(partial(torch.lerp, weight=_KEPT), found, self._teach(pair)))
 
 
 def _within_words(attention: Tensor, side: Rows, numbers: Tensor) -> Tensor:
@@ -195,17 +207,31 @@ def _card(model: Path, pairs: int) -> str:
     )
 
 
-def _chosen(corpus: Corpus, config: TuneConfig) -> list[tuple[str, str]]:
-    """Read the pairs of a corpus: all, or as many as are wanted, chosen at random."""
+def _chosen(corpus: Corpus, config: TuneConfig, process: Process) -> list[tuple[str, str]]:
+    """Read the pairs of a corpus that can teach something: all, or as many as are wanted, chosen at random."""
     generator = random.Random(config.training.seed)
+    most = min(config.pairs or _MOST_PAIRS, _MOST_PAIRS)
     chosen: list[tuple[str, str]] = []
-    with remedy_for_bad_lines("fix the line or leave it out"):
-        for number, pair in enumerate(pair for block in corpus.blocks() for pair in block.pairs()):
-            if not config.pairs or number < config.pairs:
-                chosen.append(pair)
-            elif (place := generator.randrange(number + 1)) < config.pairs:
-                chosen[place] = pair
+    seen = 0
+    with remedy_for_bad_lines("fix the line or leave it out"), Progress(process.first) as progress:
+        progress.phase("reading", corpus.size(), "B")
+        for block in corpus.blocks():
+            for source, target in block.pairs():
+                if source == target or not source.strip() or not target.strip():
+                    continue
+                seen += 1
+                if len(chosen) < most:
+                    chosen.append((source, target))
+                elif (place := generator.randrange(seen)) < most:
+                    chosen[place] = source, target
+            progress.advance(block.bytes_read)
     return chosen
+
+
+def _training(training: TrainingConfig, pieces: int) -> TrainingConfig:
+    """Return how to learn from so many target pieces: a small text is not gone through for ever."""
+    enough = -(-_MOST_EPOCHS * pieces // training.target_tokens)
+    return dataclasses.replace(training, updates=min(training.updates, enough))
 
 
 def _extended(pairs: list[tuple[str, str]], subwords: Subwords, merges: int) -> tuple[Subwords, list[tuple[int, ...]]]:
@@ -217,9 +243,12 @@ def _extended(pairs: list[tuple[str, str]], subwords: Subwords, merges: int) -> 
     return subwords.extended(words, merges)
 
 
-def _fitting(sides: tuple[Side, Side], row_length: int) -> tuple[Side, Side]:
-    """Leave out the pairs that do not fit into a row."""
-    fits = np.maximum(*(side.lengths for side in sides)) < row_length
+def _fitting(sides: tuple[Side, Side], training: TrainingConfig) -> tuple[Side, Side]:
+    """Leave out the pairs that do not fit into a row, and as many others as do not fit into memory."""
+    lengths = np.stack([side.lengths for side in sides])  # (2, pairs)
+    fits = lengths.max(axis=0, initial=0) < training.row_length
+    share = _MOST_CELLS / max(1, int((lengths.prod(axis=0) * fits).sum()))
+    fits &= np.random.default_rng(training.seed).random(len(fits)) < share
     source, target = (
         Side(side.ids[np.repeat(fits, side.lengths)], np.append(0, side.lengths[fits].cumsum())) for side in sides
     )

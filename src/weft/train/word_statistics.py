@@ -9,8 +9,8 @@ together come from words that stand together (a hidden Markov model, Vogel et al
 
 where A is the model's attention between words, n the number of source words, and λ says how far A can be trusted.
 Expectation maximisation finds t, jump and λ, in both directions, which learn from the product of their posteriors
-(Liang et al., 2006). λ is above 0.999 where the model knows the language, and there counting has nothing to add; it is
-below 0.99 if the model knows related languages, and about ½ if it knows none.
+(Liang et al., 2006). λ is above 0.999 where the model knows the language, and there counting is better on words that
+the text has often only; it is below 0.99 if the model knows related languages, and about ½ if it knows none.
 
 Most words of some thousand sentence pairs are there once or twice. So a lexicon of stems, the first four characters of
 words, smooths that of words, and words that begin alike (names, numbers, loan words) are likely to be linked:
@@ -45,7 +45,7 @@ _NO_LINK = 0.1  # the probability that a word comes from none
 _FARTHEST = 12  # words; farther jumps count as this one
 _UNORDERED, _ORDERED = 8, 5  # rounds of expectation maximisation: with all jumps alike, with jumps as they are found
 _TRUST, _MOST_TRUST = 0.5, 0.9999  # λ at first, and at most
-_KEEP = 256  # λ to this power is how well the model knows the language: only if λ is nearly 1, better than counting
+_KNOWN = 0.997  # from this λ on, a model knows the language
 _CELLS = 60_000  # of a batch
 _PART = 100_000  # pairs of words that are compared at a time
 _TINY = 1e-30  # to divide by
@@ -83,9 +83,9 @@ class Posteriors(NamedTuple):
     trust: Tensor  # (): λ, the mean of both directions
 
     @property
-    def known(self) -> float:
-        """How well the model knows the language, λ²⁵⁶: the share of its attention that shall stay as it is."""
-        return self.trust.item() ** _KEEP
+    def known(self) -> bool:
+        """Whether the model knows the language, so that its attention is better than counting."""
+        return self.trust.item() >= _KNOWN
 
 
 def word_posteriors(
