@@ -88,7 +88,7 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     }
     if process.first:
         if len(sides[0]) < _FEW_PAIRS:
-            say(f"{len(sides[0]):,} sentence pairs are few; some thousands make a difference")
+            say(f"{len(sides[0]):,} sentence pairs are few: λ says too much, and some thousands would teach more")
         needed = shown_time(tuning_minutes(content.config, config, sides, process.device))
         say(
             f"tuning to {len(sides[0]):,} sentence pairs with {len(made_of):,} new pieces of words: "
