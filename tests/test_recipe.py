@@ -102,6 +102,7 @@ def test_a_single_corpus_needs_no_table(tmp_path: Path) -> None:
         ('run = "r"', ["scorer.fast.heads=3"], "scorer: fast: width must be a multiple of twice the heads"),
         ('run = "r"', ["scorer.refine.lexicon=0"], "scorer: refine: lexicon must be at least 1"),
         ('run = "r"', ["alignment.most_null=2"], "most_null must be between 0 and 1"),
+        ('run = "r"', ["one_model=true", "start.backward=x"], "name it in start.forward"),
         ('run = "r"', ["teachers=0"], "teachers must be at least 1"),
         ('run = ""', [], "run must name a folder"),
         ('run = "r"', ["gold.links=gold.txt"], "gold is three files: source, target and links"),
@@ -120,7 +121,9 @@ def test_missing_recipe_is_named(tmp_path: Path) -> None:
         load_recipe(tmp_path / "none.toml")
 
 
-@pytest.mark.parametrize("name", [f"{pair}{kind}" for pair in ("de-en", "en-fr", "ro-en") for kind in ("", "-paper")])
+@pytest.mark.parametrize(
+    "name", ["multi", *(f"{pair}{kind}" for pair in ("de-en", "en-fr", "ro-en") for kind in ("", "-paper"))]
+)
 def test_shipped_recipes_are_valid_wherever_weft_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,6 +135,8 @@ class Recipe:
             raise WeftError(f"stages must be {', '.join(STAGES)}, in this order, or the first of them")
         if len(self.directions) < 2 and len(self.stages) > 1:
             raise WeftError('alignment needs both directions; for one, set stages = ["translate"]')
+        if self.one_model and self.start.backward:
+            raise WeftError("with one_model there is one model to begin from: name it in start.forward")
         if self.teachers < 1:
             raise WeftError(f"teachers must be at least 1, but is {self.teachers}")
         if "guide" in self.stages and self.model.width % self.guided.heads:

@@ -97,7 +97,7 @@ def train_translation(
             task = TranslationTask(model, own_text, training, process.device)
             trainers[direction] = Trainer(task, process, folders[direction], settings[direction])
             if process.first:
-                progress.say(_introduction(direction, trainers[direction]))
+                progress.say(_introduction(_called(direction, both_ways), trainers[direction]))
         train("translation", list(trainers.values()), process, progress)
     if process.first:
         for direction, trainer in trainers.items():
@@ -132,19 +132,23 @@ def begin_from(model: TranslationModel, subwords: Subwords, folder: Path) -> Non
     model.load_state_dict(other.model.state_dict() | {"embedding.words.weight": embeddings})
 
 
-def _introduction(direction: str, trainer: Trainer) -> str:
+def _called(direction: Direction, both_ways: bool) -> str:
+    return "both directions" if both_ways else direction
+
+
+def _introduction(name: str, trainer: Trainer) -> str:
     order, rows = trainer.order, trainer.task.text.rows
     tokens = order.batch_rows * rows.target_tokens / len(rows)
     epoch = len(rows) / order.batch_rows
     lines = [
-        f"{direction}: {trainer.size:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
+        f"{name}: {trainer.size:,} parameters on {trainer.process.device}; {order.batch_rows} rows or "
         f"{tokens:,.0f} target tokens an update ({rows.padding:.1%} padding), {epoch:,.0f} updates an epoch"
     ]
     if rows.left_out:
         lengths = f"{rows.source.shape[1]} + {rows.target.shape[1]}"
-        lines.append(f"{direction}: {rows.left_out:,} pairs do not fit into a row of {lengths} tokens and are left out")
+        lines.append(f"{name}: {rows.left_out:,} pairs do not fit into a row of {lengths} tokens and are left out")
     if trainer.update:
-        lines.append(f"{direction}: going on from update {trainer.update:,}")
+        lines.append(f"{name}: going on from update {trainer.update:,}")
     return "\n".join(lines)
 
 
@@ -166,7 +170,8 @@ def _finish(
         model = TranslationModel(config, len(subwords))  # a new one, which is not compiled for rows of training
         model.load_state_dict(weights)
         figures["held_out_loss"] = loss = held_out_loss(model, held_out, trainer.config, trainer.process.device)
-        say(f"{direction}: −log p is {loss:.3f} a token on {len(held_out.rows.pairs):,} held-out pairs")
+        name = _called(direction, settings["both_ways"])
+        say(f"{name}: −log p is {loss:.3f} a token on {len(held_out.rows.pairs):,} held-out pairs")
     described = {
         "seconds": trainer.seconds,
         "environment": environment(trainer.process.device),

@@ -2,8 +2,8 @@
 
 What words of the text do in general says how probable links between them are (``word_statistics``). The aligner learns
 these probabilities: so it comes to know the words, and, as it goes by pieces of words and by context, others that are
-like them. How the attention to a word is spread over its pieces is left to the aligner. If it
-knows the language already, half of its attention stays as it is, and steps are smaller.
+like them. How the attention to a word is spread over its pieces is left to the aligner. If it knows the language
+already, half of its attention stays as it is, and steps are half as long.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     }
     if process.first:
         if len(sides[0]) < _FEW_PAIRS:
-            say(f"{len(sides[0]):,} sentence pairs are few: λ says too much, and some thousands would teach more")
+            say(f"{len(sides[0]):,} sentence pairs are few: λ tells little, and some thousands teach more")
         needed = shown_time(tuning_minutes(content.config, config, sides, process.device))
         say(
             f"tuning to {len(sides[0]):,} sentence pairs with {len(made_of):,} new pieces of words: "
