@@ -310,6 +310,7 @@ class RefineConfig:
             label_smoothing=0.0,
             checkpoint_every=100,
             log_every=10,
+            compile="no",
         )
     )
     """No updates: no such round."""
@@ -331,6 +332,8 @@ class ScorerConfig:
     """Size of the hidden layer of their feed-forward networks (0: that of the translation models)."""
     shared: bool = False
     """One encoder reads both sides: half the size, and the same links in both directions."""
+    dropout: float = 0.1
+    """Dropout of both scorers. With far more pairs than they can learn by heart they learn faster without it."""
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
     """A second, faster scorer, which reads the same embeddings (layers = 0: none)."""
     lexicon: int = 30_000
@@ -346,6 +349,7 @@ class ScorerConfig:
     def __post_init__(self) -> None:
         _at_least(self, 1, "layers")
         _at_least(self, 0, "width", "feed_forward", "lexicon", "pairs")
+        _shares(self, "dropout")
 
     def shape(self, model: ModelConfig) -> EncoderConfig:
         """Return the shape of the encoders, given that of the translation models."""

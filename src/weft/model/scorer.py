@@ -99,6 +99,12 @@ class Scorer(nn.Module):
         source, target = self.encoders
         return source.embedding.table, target.embedding.table
 
+    @property
+    def parts(self) -> list[nn.Module]:
+        """What is compiled, each on its own."""
+        encoders = self.encoders[:1] if self.shared else self.encoders
+        return [part for encoder in encoders for part in (encoder.embedding, *encoder.layers)]
+
     def forward(self, pair: PairRows) -> Tensor:
         """Compute S, unmasked. (batch, target, source)"""
         source, target = self.encoders

@@ -62,10 +62,10 @@ class TranslationModel(nn.Module):
     def decoder_layers(self) -> list[DecoderLayer]:
         return cast("list[DecoderLayer]", list(self.decoder))
 
-    def compile_parts(self) -> None:
-        """Compile every layer on its own: equal layers share one compilation, which takes seconds."""
-        for part in (self.embedding, *self.encoder, self.encoder_norm, *self.decoder, self.decoder_norm):
-            part.compile(dynamic=False)
+    @property
+    def parts(self) -> list[nn.Module]:
+        """What is compiled, each on its own: equal layers share one compilation, which takes seconds."""
+        return [self.embedding, *self.encoder, self.encoder_norm, *self.decoder, self.decoder_norm]
 
     def encode(self, source: Rows) -> Tensor:
         """Return encoder states. (batch, source, width)"""

@@ -130,6 +130,7 @@ def recipe_for_text(files: Sequence[str], run: str, size: TextSize, gpu: bool) -
         ),
         scorer=dataclasses.replace(
             scorer,
+            dropout=dropout,
             fast=scorer.fast if gpu else EncoderConfig(layers=0),  # the small preset is as narrow
             lexicon=_LEXICON_PAIRS[device],
             pairs=_SCORER_PAIRS[device],

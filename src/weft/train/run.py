@@ -190,15 +190,22 @@ class Run:
         if parts.refine is not None:
             settings = {**self._below(parts.refine), **binding_settings(**{"scorer.refine": config.refine})}
             own_text = self._text(config.refine.training, config.refine.pairs or config.pairs)
-            refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
+            scorer = refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
         if parts.fast is not None:
-            dropout = self.recipe.model.dropout
-            bound = {name: to_dict(config)[name] for name in ("fast", "pairs", "training")}
-            settings = {**self._below(parts.fast), **binding_settings(scorer=bound), "model.dropout": dropout}
+            bound = {name: to_dict(config)[name] for name in ("dropout", "fast", "pairs", "training")}
+            settings = {**self._below(parts.fast), **binding_settings(scorer=bound)}
             torch.manual_seed(config.training.seed)
-            fast = Scorer(config.fast, scorer, dropout)
-            train_fast("fast scorer", scorer, fast, config.training, text, parts.fast.folder, settings, process)
+            fast = train_fast(
+                "fast scorer",
+                scorer,
+                Scorer(config.fast, scorer, config.dropout),
+                config.training,
+                text,
+                parts.fast.folder,
+                settings,
+                process,
+            )
         if self.gold:
             first = self._systems[0]
             if len(self._systems) > 1:

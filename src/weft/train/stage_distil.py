@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from weft.config import RefineConfig, ScorerConfig, TrainingConfig
 from weft.config_io import to_dict
@@ -27,7 +28,7 @@ from weft.train.distributed import Process
 from weft.train.lexicon import corrected_by_lexicon
 from weft.train.loop import train_stage
 from weft.train.stages import binding_settings
-from weft.train.task import Sums, Task, Text
+from weft.train.task import Sums, Task, Text, compile_parts
 
 _LEAST_ATTENTION = 1e-9  # whose logarithm is taken
 
@@ -45,16 +46,22 @@ class DistilTask(Task):
         training: TrainingConfig,
         process: Process,
         lexicon: int = 0,
+        frozen: Sequence[nn.Module] = (),
     ) -> None:
-        """``lexicon`` is the number of pairs to make a lexicon of, which corrects the teacher (0: none)."""
+        """``lexicon`` is the number of pairs to make a lexicon of, which corrects the teacher (0: none).
+
+        ``frozen`` are parts of the teacher to compile together with those of the scorer.
+        """
         super().__init__(scorer, text, training, process.device)
         self._words = scorer.tables[0].num_embeddings
         self._teach, self._lexicon, self._process = teach, lexicon, process
+        self._parts = [*scorer.parts, *frozen]
 
     def prepare(self) -> None:
         super().prepare()
         if self._lexicon:
             self._teach = corrected_by_lexicon(self._teach, self.text.rows, self._lexicon, self._words, self._process)
+        compile_parts(self._parts, self.training, self.device)
 
     def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
         """Return what to learn about a batch, given the scores that the scorer finds itself."""
@@ -91,21 +98,23 @@ def train_scorer(
     below: dict[str, str],
     process: Process,
 ) -> Scorer:
-    """Train a scorer, begun from the translation models of its first teacher.
+    """Train a scorer, begun from the translation models of its first teacher. Returns it.
 
     ``below`` identifies the text and all teachers.
     """
     torch.manual_seed(config.training.seed)
     model = teachers[0].models["forward"].translation
-    scorer = Scorer(config.shape(model.config), len(model.table), model.config.dropout, config.shared)
+    scorer = Scorer(config.shape(model.config), len(model.table), config.dropout, config.shared)
     source, target = scorer.encoders
     target.start_from(teachers[0].models["backward"].translation)
     source.start_from(model)  # the last, so that a shared encoder begins as that of the forward model
-    attend = partial(mean_guided_attention, [teacher.inference() for teacher in teachers])
-    task = DistilTask(scorer, attend, text, config.training, process, config.lexicon)
+    copies = [replace(teacher.inference(), models=copy.deepcopy(teacher.models)) for teacher in teachers]
+    frozen = [part for system in copies for model in system.models.values() for part in model.translation.parts]
+    attend = partial(mean_guided_attention, copies)
+    task = DistilTask(scorer, attend, text, config.training, process, config.lexicon, frozen)
     own = {name: value for name, value in to_dict(config).items() if name not in {"fast", "refine"}}
     train_stage("scorer", task, folder, {**below, **binding_settings(scorer=own)}, process)
-    return scorer
+    return copy.deepcopy(scorer)  # which is not compiled
 
 
 def refine(
@@ -116,12 +125,13 @@ def refine(
     folder: Path,
     settings: dict[str, Any],
     process: Process,
-) -> None:
-    """Let a scorer learn its own attention as corrected by a lexicon of it."""
+) -> Scorer:
+    """Let a scorer learn its own attention as corrected by a lexicon of it. Returns it."""
     before = copy.deepcopy(scorer).to(process.device).eval()
     scorer.requires_grad_(True)
-    task = DistilTask(scorer, before.attention, text, config.training, process, config.lexicon)
+    task = DistilTask(scorer, before.attention, text, config.training, process, config.lexicon, before.parts)
     train_stage(name, task, folder, settings, process)
+    return copy.deepcopy(scorer)
 
 
 def train_fast(
@@ -133,7 +143,9 @@ def train_fast(
     folder: Path,
     settings: dict[str, Any],
     process: Process,
-) -> None:
-    """Let a fast scorer, which reads the embeddings of a trained scorer, learn from that one."""
-    scorer.to(process.device).eval().requires_grad_(False)
-    train_stage(name, DistilTask(fast, scorer.attention, text, training, process), folder, settings, process)
+) -> Scorer:
+    """Let a fast scorer, which reads the embeddings of a trained scorer, learn from that one. Returns it."""
+    teacher = copy.deepcopy(scorer.to(process.device).eval().requires_grad_(False))
+    task = DistilTask(fast, teacher.attention, text, training, process, frozen=teacher.parts)
+    train_stage(name, task, folder, settings, process)
+    return copy.deepcopy(fast)

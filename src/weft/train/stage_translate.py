@@ -25,7 +25,7 @@ from weft.text.subwords import PAD, Subwords
 from weft.train.distributed import Process, environment
 from weft.train.loop import Trainer, train
 from weft.train.stages import MODEL, binding_settings, finish, is_finished
-from weft.train.task import ResidentRows, Sums, Task, Text, encoded_sides, trains_in_half
+from weft.train.task import ResidentRows, Sums, Task, Text, compile_parts, encoded_sides, trains_in_half
 
 _HELD_OUT_ROWS = 32  # at once
 
@@ -42,9 +42,7 @@ class TranslationTask(Task):
 
     def prepare(self) -> None:
         super().prepare()
-        wanted = self.training.compile
-        if wanted == "yes" or (wanted == "auto" and self.device.type == "cuda"):
-            self.model.compile_parts()
+        compile_parts(self.model.parts, self.training, self.device)
 
     def word_loss(self, pair: PairRows) -> WordLoss:
         """Return the loss of the target words, summed."""

@@ -118,6 +118,17 @@ class Task:
         """Called with every report; may raise an exception to end a training that has gone wrong."""
 
 
+def compile_parts(parts: Iterable[nn.Module], config: TrainingConfig, device: torch.device) -> None:
+    """Compile modules, each on its own, for batches of one size, if a training wants that.
+
+    They forget it in copies, which should be used for anything else: other sizes are compiled again, and compiled
+    modules don't call hooks.
+    """
+    if config.compile == "yes" or (config.compile == "auto" and device.type == "cuda"):
+        for part in parts:
+            part.compile(dynamic=False)
+
+
 def trains_in_half(config: TrainingConfig, device: torch.device) -> bool:
     """Tell whether to train in bfloat16. Raises WeftError if that is asked of a GPU that does not have it."""
     if config.precision == "bfloat16" and device.type == "cuda" and not has_half_precision(device):

@@ -104,7 +104,7 @@ def _tuned(model: Path, corpus: Corpus, run: Path, config: TuneConfig, process: 
     task = TuneTask(scorer, before, found, text, sides, words, training, process)
     train_stage("tuning", task, run / "tune", settings, process)
     if fast is not None:  # it reads the embeddings that have just been tuned
-        train_fast("tuning fast", scorer, fast, training, text, run / "fast", settings, process)
+        fast = train_fast("tuning fast", scorer, fast, training, text, run / "fast", settings, process)
     folder = run / ALIGNER
     if process.first:
         save_aligner(folder, scorer, fast, [text.sample(process.device)], subwords, content.config.threshold)
