@@ -333,7 +333,7 @@ class ScorerConfig:
     shared: bool = False
     """One encoder reads both sides: half the size, and the same links in both directions."""
     dropout: float = 0.1
-    """Dropout of both scorers. With far more pairs than they can learn by heart they learn faster without it."""
+    """With far more pairs than it can learn by heart it learns faster without. The fast scorer never has any."""
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=3, width=128, feed_forward=256, heads=4))
     """A second, faster scorer, which reads the same embeddings (layers = 0: none)."""
     lexicon: int = 30_000

@@ -149,8 +149,8 @@ class Scorer(nn.Module):
 
 
 def stored_scorers(content: AlignerFolder, dropout: float = 0.0) -> tuple[Scorer, Scorer | None]:
-    """Build the scorer of a model folder and the fast one that reads its embeddings, if there is one."""
+    """Build the scorer of a model folder and, never with dropout, the fast one that reads its embeddings, if any."""
     arrays, shape = content.encoders(fast=False)
     scorer = Scorer(shape, content.config.vocabulary, dropout, content.config.shared).load_arrays(arrays)
     arrays, shape = content.encoders(fast=True)
-    return scorer, Scorer(shape, scorer, dropout).load_arrays(arrays) if shape.layers else None
+    return scorer, Scorer(shape, scorer).load_arrays(arrays) if shape.layers else None

@@ -237,7 +237,12 @@ def aligner_card(
     """
     about, parts = recipe.card, Parts(recipe)
     sections = [f"# {about.languages or 'Small aligner'}", _summary(recipe, scores, gold)]
-    sections.append("Use: `weft align --model FOLDER pairs.tsv`; `--reverse` if the text has the other language first.")
+    order = (
+        "whichever language is first"
+        if recipe.scorer.shared
+        else "`--reverse` if the text has the other language first"
+    )
+    sections.append(f"Use: `weft align --model FOLDER pairs.tsv`; {order}.")
     sections.append(
         f"**Data.** {about.data or 'Parallel text of the user.'} {len(corpus):,} sentence pairs were used; the "
         f"checksum of the prepared corpus begins with `{corpus.checksum[:16]}`."
@@ -278,8 +283,11 @@ def _quality(scores: Sequence[ReportLine], gold: Sequence[Gold]) -> list[str]:
         rows.append(f"| {one.name} | {len(one.links):,} | {100 * line.score.aer:.1f} | {interval} | {fast} |")
     means = [f"{100 * mean_error_rate(rate):.1f}" for rate in rates]
     rows.append(f"| mean | | {means[0]} | | {' | '.join(means[1:])} |")
-    signatures = [f"{one.name}: `{one.signature(scores[0].merge)}`  " for one in gold]
-    return ["\n".join(rows), "\n".join(signatures)]
+    signatures: dict[str, list[str]] = {}  # without the number of sentences: the sets that are scored so
+    for one in gold:
+        _, _, rest = str(one.signature(scores[0].merge)).partition("|")
+        signatures.setdefault(rest, []).append(one.name)
+    return ["\n".join(rows), "\n\n".join(f"{', '.join(names)}: `{rest}`" for rest, names in signatures.items())]
 
 
 def _gold_looked_at(recipe: Recipe, gold: Sequence[Gold]) -> str:

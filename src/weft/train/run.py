@@ -193,13 +193,13 @@ class Run:
             scorer = refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
         if parts.fast is not None:
-            bound = {name: to_dict(config)[name] for name in ("dropout", "fast", "pairs", "training")}
+            bound = {name: to_dict(config)[name] for name in ("fast", "pairs", "training")}
             settings = {**self._below(parts.fast), **binding_settings(scorer=bound)}
             torch.manual_seed(config.training.seed)
             fast = train_fast(
                 "fast scorer",
                 scorer,
-                Scorer(config.fast, scorer, config.dropout),
+                Scorer(config.fast, scorer),
                 config.training,
                 text,
                 parts.fast.folder,
