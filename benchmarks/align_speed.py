@@ -1,6 +1,6 @@
 """Pairs per second and memory on a CPU: our small aligners, statistical aligners, and an encoder of BERT's size.
 
-    python benchmarks/align_speed.py pairs.tsv --models de-en run/aligner --peers --bert python
+    python benchmarks/align_speed.py pairs.tsv --models multi run/aligner --peers --bert python
 
 All on the same text, in one run. Ours are timed as a command, with and without their start, which is the time of a
 single pair; text of more than 2,000 pairs is shared by several processes, whose memory is counted together.

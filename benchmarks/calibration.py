@@ -1,9 +1,9 @@
 """Do the probabilities of links mean what they say? And what does a threshold cost?
 
-    python benchmarks/calibration.py data/de-en data/en-fr data/ro-en -o docs/calibration.png
+    python benchmarks/calibration.py multi --data data -o docs/calibration.png
 
-Each folder is named after a shipped model and holds dev.src, dev.tgt and dev.gold. Draws, for each model, how many of
-the links of about some probability are right (in gold, sure or possible), and precision and recall over the threshold
+Draws how many of the links of about some probability are right (in gold, sure or possible), a line for each gold set of
+recipe multi (see benchmarks/languages.py), and the mean precision and recall of each kind of gold over the threshold
 of ``weft align``. Prints the figures as Markdown.
 """
 
@@ -13,61 +13,79 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from languages import gold_configs
 from matplotlib.figure import Figure
 
 import weft
-from weft.recipe import GoldConfig
-from weft.scoring import score
+from weft.scoring import content_links, score
 from weft.train.report import Gold
 
-THRESHOLDS = np.arange(0.1, 1.0, 0.05).round(2)
+THRESHOLDS = np.arange(0.1, 1.0, 0.1).round(1)
 BINS = np.linspace(0, 1, 11)
+COLOURS = {"XL-WA": "tab:blue", "PUD": "tab:orange", "RWTH": "tab:green", "NAACL": "tab:red"}
+
+
+def kind(gold: Gold) -> str:
+    """Return where gold comes from."""
+    return next((name for name in COLOURS if f"({name})" in gold.name), "XL-WA")
 
 
 def right_shares(model: str, gold: Gold) -> tuple[list[float], list[float]]:
-    """The mean probability of the links of each tenth, and the share of them that is right."""
-    probabilities, right = [], []
-    for alignment, line in zip(weft.load(model, threshold=0.1).align(gold.pairs), gold.links, strict=True):
-        for link, probability in alignment.probabilities.items():
-            probabilities.append(probability)
-            right.append(link in line.possible)
+    """Return the mean probability of the links of each tenth, and the share of them that is right."""
+    links = []
+    for alignment, line in zip(weft.load(model, threshold=BINS[1]).align(gold.pairs), gold.links, strict=True):
+        counted = content_links(alignment.links, line) if gold.content else alignment.links
+        links += [(alignment.probabilities[link], link in line.possible) for link in counted]
+    probabilities, right = np.array(links).T
     tenth = np.clip(np.digitize(probabilities, BINS) - 1, 0, 9)
     said, found = (
-        [float(np.mean(np.array(values)[tenth == number])) for number in range(1, 10)]
-        for values in (probabilities, right)
+        [float(values[tenth == number].mean()) for number in range(1, 10)] for values in (probabilities, right)
     )
     return said, found
 
 
+def quality(model: str, gold: Gold, threshold: float) -> tuple[float, float]:
+    """Return precision and recall."""
+    found = [one.links for one in weft.load(model, threshold=threshold).align(gold.pairs)]
+    scored = score(found, gold.links, gold.content)
+    return scored.precision, scored.recall
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("model")
+    parser.add_argument("--data", type=Path, default=Path("data"))
     parser.add_argument("-o", "--output", type=Path, required=True)
-    arguments = parser.parse_args()
+    options = parser.parse_args()
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     reliability, trade = figure.subplots(1, 2)
     reliability.plot([0, 1], [0, 1], color="0.7", linewidth=1)
     print("| | " + " | ".join(f"{low:.1f}–{low + 0.1:.1f}" for low in BINS[1:-1]) + " |")
     print("|---" * 10 + "|")
-    for folder in arguments.folders:
-        source, target, links = (str(folder / f"dev.{part}") for part in ("src", "tgt", "gold"))
-        gold = Gold.read(GoldConfig(source, target, links))
-        said, found = right_shares(folder.name, gold)
-        print(f"| {folder.name} | " + " | ".join(f"{100 * share:.0f}" for share in found) + " |")
-        line = reliability.plot(said, found, marker="o", label=folder.name)[0]
-        scores = [
-            score([one.links for one in weft.load(folder.name, threshold=threshold).align(gold.pairs)], gold.links)
-            for threshold in THRESHOLDS
-        ]
-        color = line.get_color()
-        trade.plot(THRESHOLDS, [one.precision for one in scores], color=color, label=f"{folder.name}, precision")
-        trade.plot(THRESHOLDS, [one.recall for one in scores], color=color, linestyle="--", label="recall")
+    sets = [Gold.read(config) for config in gold_configs(options.data)]
+    for gold in sets:
+        said, found = right_shares(options.model, gold)
+        print(f"| {gold.name} | " + " | ".join(f"{100 * share:.0f}" for share in found) + " |")
+        reliability.plot(said, found, color=COLOURS[kind(gold)], linewidth=1)
+    for name, colour in COLOURS.items():
+        of_kind = [gold for gold in sets if kind(gold) == name]
+        scores = np.array([[quality(options.model, gold, threshold) for gold in of_kind] for threshold in THRESHOLDS])
+        precision, recall = scores.mean(1).T
+        trade.plot(THRESHOLDS, precision, color=colour, label=f"{name}, precision")
+        trade.plot(THRESHOLDS, recall, color=colour, linestyle="--", label="recall")
+        reliability.plot([], [], color=colour, label=name)
+        print(f"{name}, precision and recall by threshold: ", end="")
+        print(
+            ", ".join(
+                f"{t}: {100 * p:.1f} {100 * r:.1f}" for t, p, r in zip(THRESHOLDS, precision, recall, strict=True)
+            )
+        )
     reliability.set(xlabel="probability of a link", ylabel="share of links that are right", xlim=(0, 1), ylim=(0, 1))
-    trade.set(xlabel="threshold", xlim=(0.1, 0.95))
+    trade.set(xlabel="threshold", xlim=(0.1, 0.9))
     for axes in (reliability, trade):
         axes.grid(alpha=0.3)
         axes.legend(frameon=False, fontsize=8)
-    figure.savefig(arguments.output, dpi=120)
+    figure.savefig(options.output, dpi=120)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def made_pairs(count: int) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--model", default="de-en")
+    parser.add_argument("--model", default="multi")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         text, whole, resumed = (Path(name) / part for part in ("text.tsv", "whole", "resumed"))

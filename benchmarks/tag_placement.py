@@ -1,6 +1,6 @@
 """Tags placed by links: how many are where human translators of software documentation have put them?
 
-    python benchmarks/tag_placement.py localization-xml-mt/data/ende OUT --model de-en --reverse
+    python benchmarks/tag_placement.py localization-xml-mt/data/ende OUT --model multi
     evaluate-markup-tags OUT/reference OUT/hypothesis
 
 The data is github.com/salesforce/localization-xml-mt (NAME_en_dev.json and NAME_XX_dev.json of a language pair), the

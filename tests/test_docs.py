@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     pairs = [line.split("\t") for line in (ROOT / "examples" / "de-en.tsv").read_text("utf-8").splitlines()] * 3
     for name in ("corpus", "text"):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
-        for language, side in (("de", 0), ("fr", 0), ("en", 1)):
+        for language, side in (("de", 0), ("ro", 0), ("en", 1)):
             (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
     (tmp_path / "letters.tsv").write_bytes((tmp_path / "corpus.tsv").read_bytes())
     for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):

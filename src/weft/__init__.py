@@ -1,7 +1,7 @@
 """weft turns parallel text into word alignments.
 
     import weft
-    with weft.load("de-en") as aligner:
+    with weft.load() as aligner:
         for alignment in aligner.align([("das alte Haus", "the old house")]):
             print(alignment)
 

@@ -54,7 +54,7 @@ ENGLISH = "The train arrived at the station, but nobody got off."
 
 @pytest.fixture(scope="module", params=["default", "--raw"])
 def aligner(request: pytest.FixtureRequest) -> Aligner:
-    return Aligner(shipped_models()["de-en"], raw=request.param == "--raw", fast=True)
+    return Aligner(shipped_models()["multi"], raw=request.param == "--raw", fast=True)
 
 
 def check(alignment: Alignment, source: str, target: str) -> None:
@@ -93,7 +93,7 @@ def test_a_sentence_and_itself_are_linked(aligner: Aligner, language: str) -> No
 
 def test_mixed_scripts_have_their_links_in_order() -> None:
     """Names and numbers are the same on both sides, from right to left as from left to right, between any letters."""
-    aligner = Aligner(shipped_models()["de-en"], raw=True)
+    aligner = Aligner(shipped_models()["multi"], raw=True)
     for text in ("جاء Schmidt في 2024", "Schmidt 与 2024 年", "Schmidt は 2024 年に来た"):
         alignment = aligner.align_one(text, "Schmidt came in 2024")
         words = alignment.source.words
@@ -101,12 +101,12 @@ def test_mixed_scripts_have_their_links_in_order() -> None:
 
 
 def test_words_of_scripts_without_spaces_are_the_users() -> None:
-    aligner = Aligner(shipped_models()["de-en"])
+    aligner = Aligner(shipped_models()["multi"])
     for source in ("火车 到 了 车站 Schmidt", ["火车", "到 了", "车站", "Schmidt"], "火车到了车站 Schmidt"):
         alignment = aligner.align_one(source, "Schmidt")
         assert len(alignment.source) == (len(source) if isinstance(source, list) else len(source.split()))
         assert (len(alignment.source) - 1, 0) in alignment.links
-    assert Aligner(shipped_models()["de-en"], raw=True).align_one("火车到了 Schmidt", "Schmidt").source.words == [
+    assert Aligner(shipped_models()["multi"], raw=True).align_one("火车到了 Schmidt", "Schmidt").source.words == [
         *"火车到了",
         "Schmidt",
     ]
@@ -115,7 +115,7 @@ def test_words_of_scripts_without_spaces_are_the_users() -> None:
 def test_the_command_line_answers_every_line(tmp_path: Path) -> None:
     text = tmp_path / "text.tsv"
     text.write_text("".join(f"{sentence}\t{ENGLISH}\n" for sentence in SENTENCES.values()), encoding="utf-8")
-    command = [sys.executable, "-m", "weft", "align", "--model", "de-en", "--raw", "--format", "jsonl", str(text)]
+    command = [sys.executable, "-m", "weft", "align", "--model", "multi", "--raw", "--format", "jsonl", str(text)]
     answer = subprocess.run(command, capture_output=True, check=True).stdout.decode()
     lines = [json.loads(line) for line in answer.splitlines()]
     assert [line["source"]["text"].removeprefix("\ufeff") for line in lines] == [

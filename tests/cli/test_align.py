@@ -55,8 +55,8 @@ def romanian() -> list[str]:
 
 
 def test_one_line_out_before_the_next_goes_in() -> None:
-    command = [*WEFT, "align", "--model", "de-en", "--line-buffered"]
-    expected = [str(one) for one in load("de-en").align(PAIRS)]
+    command = [*WEFT, "align", "--line-buffered"]
+    expected = [str(one) for one in load().align(PAIRS)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as process:
         assert process.stdin is not None and process.stdout is not None
         for (source, target), links in zip(PAIRS, expected, strict=True):
@@ -68,27 +68,25 @@ def test_one_line_out_before_the_next_goes_in() -> None:
 
 def test_one_direction_alone_and_other_merges() -> None:
     merges = ("forward", "backward", "intersection", "union")
-    found = {merge: lines_of("align", TEXT, "--model", "de-en", "--merge", merge) for merge in merges}
+    found = {merge: lines_of("align", TEXT, "--merge", merge) for merge in merges}
     for forward, backward, both, either in zip(*map(links_of, found.values()), strict=True):
         assert both == forward & backward and either == forward | backward and len(both) > 3
-    assert [str(one) for one in load("de-en", merge="union").align(PAIRS)] == found["union"]
+    assert [str(one) for one in load(merge="union").align(PAIRS)] == found["union"]
 
 
 def test_a_higher_threshold_keeps_fewer_links() -> None:
-    few, many = (
-        links_of(lines_of("align", TEXT, "--model", "de-en", "--threshold", threshold)) for threshold in (0.9, 0.3)
-    )
+    few, many = (links_of(lines_of("align", TEXT, "--threshold", threshold)) for threshold in (0.9, 0.3))
     assert all(one <= other for one, other in zip(few, many, strict=True)) and few != many
 
 
 def test_pairs_that_are_no_translations_have_low_scores() -> None:
-    aligner = load("de-en")
+    aligner = load()
     wrong = [(source, target) for (source, _), (_, target) in zip(PAIRS, PAIRS[1:] + PAIRS[:1], strict=True)]
     assert min(one.score for one in aligner.align(PAIRS)) > 0.6 > max(one.score for one in aligner.align(wrong))
 
 
 def test_many_threads_may_use_one_aligner() -> None:
-    aligner = load("de-en", cores=2)
+    aligner = load(cores=2)
     expected = list(aligner.align(PAIRS))
     with ThreadPoolExecutor(8) as threads:
         for found in threads.map(lambda _: list(aligner.align(PAIRS)), range(32)):
@@ -124,9 +122,8 @@ def test_folders_without_a_model_are_named(tmp_path: Path) -> None:
         assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1 and problem in refused.stderr.decode()
 
 
-def test_who_names_no_model_is_told_which_there_are() -> None:
-    refused = weft("align", stdin=b"a\tb\n")
-    assert (refused.returncode, refused.stderr) == (1, b"weft: name a model: de-en, en-fr, ro-en, or a model folder\n")
+def test_who_names_no_model_has_the_one_of_all_languages() -> None:
+    assert lines_of("align", TEXT) == lines_of("align", TEXT, "--model", "multi")
 
 
 def test_links_can_be_looked_at() -> None:
@@ -195,7 +192,7 @@ def test_an_interrupted_file_is_resumed(tmp_path: Path, romanian: list[str]) -> 
         ("--format", "probabilities"): "its format was pharaoh, but is probabilities now",
         ("--threshold", 0.9): "its threshold was None, but is 0.9 now",
         ("--fast",): "its fast was False, but is True now",
-        ("--model", "de-en"): "its model was [",
+        ("--model", "multi"): "its model was [",
     }.items():
         refused = weft(*command, "--resume", *options)
         assert refused.returncode == 1 and refused.stderr.count(b"\n") == 1

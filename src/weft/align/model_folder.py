@@ -44,15 +44,13 @@ _TYPES = {"I8": np.dtype("int8"), "F32": np.dtype("<f4")}
 
 
 def shipped_models() -> dict[str, Path]:
-    """Return the folders of all shipped models by name, such as de-en."""
+    """Return the folders of all shipped models by name, such as multi."""
     return {path.parent.name: path.parent for path in sorted(SHIPPED.glob("*/config.json"))}
 
 
 def find_model(model: str | os.PathLike[str] | None = None) -> Path:
     """Find the folder of a shipped model by its name, or of any model by its path; without either, the default one."""
     models = shipped_models()
-    if model is None and DEFAULT_MODEL not in models:
-        raise WeftError(f"name a model: {', '.join([*models, 'or a model folder'])}")
     name = DEFAULT_MODEL if model is None else os.fspath(model)
     if name in models:
         return models[name]

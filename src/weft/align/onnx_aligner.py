@@ -117,10 +117,10 @@ class Aligner(WindowedAligner):
         threshold: float | None = None,
         fast: bool = False,
     ) -> None:
-        """Load a shipped aligner by its name, such as de-en, or the one in a model folder.
+        """Load a shipped aligner by its name, such as ro-en, or the one in a model folder.
 
         Args:
-            model: The name or the folder; without one, the aligner for all languages, if weft has it.
+            model: The name or the folder; without one, ``multi``, the aligner for all languages.
             cores: How many cores to use; 0 for all.
             raw: Text is not split into words yet. Otherwise words stand between spaces.
             reverse: Pairs have the model's target language first; so have the alignments.
@@ -222,7 +222,7 @@ class Aligner(WindowedAligner):
 
 
 load = Aligner
-"""``weft.load("de-en")`` reads better."""
+"""``weft.load()`` reads better."""
 
 
 def _chunks(encoded: Iterable[EncodedPair], cores: int, most: int) -> list[list[EncodedPair]]:

@@ -48,7 +48,7 @@ class Options:
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
-    model: Annotated[str | None, choice("NAME", "the aligner for all languages, if weft has it")] = None
+    model: Annotated[str | None, choice("NAME", "multi")] = None
     """A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model)."""
     input_format: Form = "auto"
     """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
@@ -114,7 +114,7 @@ class Answer(NamedTuple):
 
 
 def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
-    """Align sentence pairs, a line of links for each line: `weft align --model de-en corpus.tsv > links.txt`."""
+    """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
     from weft.align.model_folder import open_model
 
     options.check()
