@@ -43,7 +43,7 @@ from weft.train.report import BOTH_WAYS, read_gold_sets, read_report
 from weft.train.run import Run, run_recipe
 from weft.train.runlog import read_metrics
 from weft.train.stage_align import train_alignment
-from weft.train.stage_distil import train_scorer
+from weft.train.stage_distil import train_fast, train_scorer
 from weft.train.stage_guide import train_guided
 from weft.train.stage_links import best_cells, corpus_links
 from weft.train.stages import (
@@ -207,6 +207,23 @@ def test_a_scorer_learns_from_guided_layers(corpus: PreparedCorpus, text: Text, 
     assert metrics[-1]["loss"] < metrics[0]["loss"]
     with pytest.raises(WeftError, match=f"made with scorer.shared = {shared}, but now it is {not shared}"):
         train("distil", dataclasses.replace(config, shared=not shared))
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's compiler warns about itself
+def test_compiled_scorers_learn_the_same(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> None:
+    losses = {}
+    for wanted in ("no", "yes"):
+        training = dataclasses.replace(SHORT, compile=wanted)
+        config = ScorerConfig(layers=1, lexicon=0, training=training)
+        scorer = train_scorer([new_system(corpus)], config, text, tmp_path / wanted, {}, PROCESS)
+        fast = Scorer(EncoderConfig(1, 8, 8, 2), scorer)
+        fast = train_fast("fast", scorer, fast, training, text, tmp_path / f"fast-{wanted}", {}, PROCESS)
+        losses[wanted] = [
+            line["loss"]
+            for name in (wanted, f"fast-{wanted}")
+            for line in read_metrics(tmp_path / name / "metrics.jsonl")
+        ]
+    assert losses["yes"] == pytest.approx(losses["no"], rel=2e-3)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -121,8 +121,7 @@ class Task:
 def compile_parts(parts: Iterable[nn.Module], config: TrainingConfig, device: torch.device) -> None:
     """Compile modules, each on its own, for batches of one size, if a training wants that.
 
-    They forget it in copies, which should be used for anything else: other sizes are compiled again, and compiled
-    modules don't call hooks.
+    Copies of them are not compiled. They should be used for anything else: each other size is compiled anew.
     """
     if config.compile == "yes" or (config.compile == "auto" and device.type == "cuda"):
         for part in parts:
