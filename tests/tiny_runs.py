@@ -1,14 +1,16 @@
-"""A tiny model and a short training for tests."""
+"""A tiny model and short trainings for tests."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from safetensors.torch import load_file
 from torch import Tensor
 
-from weft.config import ModelConfig, TrainingConfig
+from weft.config import AlignmentConfig, GuidedConfig, ModelConfig, OptimisationConfig, TrainingConfig
 from weft.corpus.prepared import PreparedCorpus
 from weft.recipe import StartConfig
 from weft.train.distributed import Process
@@ -18,8 +20,16 @@ MODEL = ModelConfig(width=32, feed_forward=64, heads=4, encoder_layers=1, decode
 TRAINING = TrainingConfig(
     updates=30, target_tokens=800, warm_up=5, log_every=5, checkpoint_every=10, row_length=64, learning_rate=4e-3
 )
-
 PROCESS = Process(0, 1, torch.device("cpu"))
+SHORT = dataclasses.replace(TRAINING, updates=20, average=2)  # keeps the checkpoint before the last one
+ALIGNMENT = AlignmentConfig(hidden=16, agreement=0.5, least_agreement=0.0, training=SHORT)
+GUIDED = GuidedConfig(own_word=True, pairs=200, training=SHORT)
+STEPS = OptimisationConfig(steps=2, step_size=0.3)
+
+
+def layers(folder: Path) -> dict[str, Tensor]:
+    """Read the weights of a finished part."""
+    return load_file(folder / "weights.safetensors")
 
 
 def train_forward(corpus: PreparedCorpus, run: Path, training: TrainingConfig = TRAINING, start: str = "") -> Path:
