@@ -5,9 +5,9 @@
         for alignment in aligner.align([("das alte Haus", "the old house")]):
             print(alignment)
 
-What weft refuses raises ``weft.WeftError``. The package is layered, ``text`` → ``align`` → ``model`` → ``train`` →
-``cli``: a module imports from its own layer and earlier ones only (``tests/test_imports.py``), and torch comes in with
-``model``.
+What weft refuses raises ``weft.WeftError``. The package is layered, ``text`` → ``align`` → ``apply`` → ``model`` →
+``train`` → ``cli``: a module imports from its own layer and earlier ones only (``tests/test_imports.py``), and torch
+comes in with ``model``.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import pytest
 
 import weft
 from weft.align.model_folder import shipped_models
+from weft.text.words import Sentence
 
 PAIR = ("Das alte Haus .", "The old house .")
 LINKS = "0-0 1-1 2-2 3-3"
@@ -134,3 +135,21 @@ def test_an_aligner_that_was_used_works_after_a_fork() -> None:
         results = pool.starmap_async(aligner.align_one, [PAIR] * 4).get(timeout=60)
     assert [str(one) for one in results] == [LINKS] * 4
     assert str(aligner.align_one(*PAIR)) == LINKS  # and still here
+
+
+def test_matrices_have_the_probabilities_of_all_words(aligner: weft.Aligner) -> None:
+    pairs = [PAIR, ("", "a b"), ("Haus", "the big house")]
+    first, empty, last = aligner.align(pairs, matrices=True)
+    assert first.matrix is not None and first.matrix.shape == (4, 4) and last.matrix is not None
+    assert all(first.matrix[link] == pytest.approx(first.probabilities[link]) for link in first.links)
+    assert empty.matrix is None and last.matrix.shape == (1, 3) and last.matrix[0].argmax() == 2
+    (turned,) = weft.load("multi", reverse=True).align([PAIR[::-1]], matrices=True)
+    assert turned.matrix is not None and pytest.approx(first.matrix) == turned.matrix.T
+    assert aligner.align_one(*PAIR).matrix is None
+
+
+def test_words_of_running_text_may_begin_and_end_anywhere(aligner: weft.Aligner) -> None:
+    source = Sentence("Google Apps-Konten", ((0, 11), (12, 18)), raw=True)
+    target = Sentence("Google Apps accounts", ((0, 6), (7, 11), (12, 20)), raw=True)
+    alignment = aligner.align_one(source, target)
+    assert alignment.source.words == ["Google Apps", "Konten"] and str(alignment) == "0-0 0-1 1-2"

@@ -20,7 +20,7 @@ class Corners(WindowedAligner):
         super().__init__(SUBWORDS, "mean", 0.5, raw=False, reverse=reverse, ahead=ahead)
         self.windows: list[int] = []
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
         window = list(encoded)
         self.windows.append(len(window))
         yield from (Aligned(pair, {(0, len(pair.target.ids) - 1): 1.0}, 0.5) for pair in reversed(window))

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from weft.errors import WeftError
 from weft.links import Links, format_links
 from weft.text.words import Sentence, Span
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Side = Literal["source", "target"]
 
@@ -34,6 +37,8 @@ class Alignment:
     score: float = 0.0
     """How well the two sentences fit together, from 0 to 1: each piece's strongest attention to the other side,
     mean over all pieces of words."""
+    matrix: np.ndarray | None = field(default=None, compare=False, repr=False)
+    """The probability of every pair of words, linked or not (source words, target words), if it was asked for."""
 
     @cached_property
     def links(self) -> Links:
@@ -64,7 +69,10 @@ class Alignment:
     def reversed(self) -> Alignment:
         """Return the alignment with source and target exchanged."""
         turned = {(target, source): probability for (source, target), probability in self.probabilities.items()}
-        return replace(self, source=self.target, target=self.source, probabilities=dict(sorted(turned.items())))
+        matrix = None if self.matrix is None else self.matrix.T
+        return replace(
+            self, source=self.target, target=self.source, probabilities=dict(sorted(turned.items())), matrix=matrix
+        )
 
     def _repr_html_(self) -> str:
         """Return the picture that notebooks show."""

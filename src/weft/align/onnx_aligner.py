@@ -195,18 +195,18 @@ class Aligner(WindowedAligner):
                 own.sessions = self._open_sessions()
         return own.sessions
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
         if self._workers is None:
             raise WeftError("this aligner is closed; load it again")
         if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
             self._start()
         chunks = _chunks(encoded, self._cores, self._chunk_pieces)
         with self._failures():  # for want of memory there may be no thread
-            results = self._workers.map(self._align_chunk, chunks)
+            results = self._workers.map(functools.partial(self._align_chunk, matrices), chunks)
         for aligned in results:
             yield from aligned
 
-    def _align_chunk(self, pairs: list[EncodedPair]) -> list[Aligned]:
+    def _align_chunk(self, matrices: bool, pairs: list[EncodedPair]) -> list[Aligned]:
         sessions, aligned = self._sessions(), []
         with self._failures():
             states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
@@ -217,7 +217,7 @@ class Aligner(WindowedAligner):
             attention = BatchAttention.of(
                 forward, backward, [pair.source for pair in found], [pair.target for pair in found]
             )
-            aligned += map(Aligned, found, attention.links(self.merge, self.threshold), attention.scores())
+            aligned += self._answers(found, attention, matrices)
         return aligned
 
 

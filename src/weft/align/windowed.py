@@ -7,8 +7,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
+import numpy as np
+
 from weft.align.alignment import Alignment
-from weft.align.attention_to_links import WordLinks
+from weft.align.attention_to_links import BatchAttention, WordLinks
 from weft.config import MOST_PIECES, Merge
 from weft.errors import WeftError
 from weft.text.subwords import Pieces, Subwords
@@ -35,6 +37,7 @@ class Aligned(NamedTuple):
     pair: EncodedPair
     links: WordLinks
     score: float
+    matrix: np.ndarray | None = None  # probabilities, if they are wanted (target words, source words), perhaps padded
 
 
 class WindowedAligner(ABC):
@@ -56,31 +59,47 @@ class WindowedAligner(ABC):
         self._ahead = ahead
 
     @abstractmethod
-    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterable[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterable[Aligned]:
         """Align the pairs of a window, in any order."""
 
+    def _answers(self, batch: Sequence[EncodedPair], attention: BatchAttention, matrices: bool) -> Iterator[Aligned]:
+        """Make links of the attention of a batch."""
+        cells = attention.probability if matrices else itertools.repeat(None)
+        return map(Aligned, batch, attention.links(self.merge, self.threshold), attention.scores(), cells)
+
     def align_one(self, source: Text, target: Text) -> Alignment:
-        """Align one sentence pair; each side is text or words."""
+        """Align one sentence pair; each side is text, words, or a ``Sentence``."""
         return next(self.align([(source, target)]))
 
     def align(
-        self, pairs: Iterable[tuple[Text, Text]], *, skip_long: bool = False, ahead: int = 0
+        self,
+        pairs: Iterable[tuple[Text, Text]],
+        *,
+        skip_long: bool = False,
+        ahead: int = 0,
+        matrices: bool = False,
     ) -> Iterator[Alignment]:
-        """Align sentence pairs; each side is text or words. Yields an alignment for each pair, in order.
+        """Align sentence pairs; each side is text, words, or a ``Sentence``. Yields an alignment for each, in order.
 
         Reads ``ahead`` pairs at a time (0: as many as suit the aligner; 1: each is answered before the next is read).
-        A pair that is too long raises WeftError, or has no links if ``skip_long``.
+        A pair that is too long raises WeftError, or has no links if ``skip_long``. With ``matrices``, alignments have
+        the probabilities of all pairs of words.
         """
-        return self.stream(pairs, (lambda index, pieces: None) if skip_long else _refuse, ahead)
+        return self.stream(pairs, (lambda index, pieces: None) if skip_long else _refuse, ahead, matrices)
 
-    def stream(self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong, ahead: int = 0) -> Iterator[Alignment]:
+    def stream(
+        self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong, ahead: int = 0, matrices: bool = False
+    ) -> Iterator[Alignment]:
         """Align as ``align`` does; a pair that is too long has no links if ``on_long`` returns."""
         iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, ahead or self._ahead)):
             sentences = [self._sentences(pair, number) for number, pair in enumerate(window, seen + 1)]
             alignments = [Alignment(source, target) for source, target in sentences]  # without links
-            for pair, links, score in self._align_encoded(encode_pairs(sentences, self.subwords, on_long, seen)):
-                alignments[pair.number] = Alignment(*sentences[pair.number], links, score)
+            encoded = encode_pairs(sentences, self.subwords, on_long, seen)
+            for pair, links, score, matrix in self._align_encoded(encoded, matrices):
+                source, target = sentences[pair.number]
+                cells = None if matrix is None else _fitted(matrix.T, len(source), len(target))
+                alignments[pair.number] = Alignment(source, target, links, score, cells)
             seen += len(window)
             yield from (one.reversed() for one in alignments) if self.reverse else alignments
 
@@ -99,12 +118,22 @@ class WindowedAligner(ABC):
         return self._sentence(first, number), self._sentence(second, number)
 
     def _sentence(self, text: Any, number: int) -> Sentence:
+        if isinstance(text, Sentence):
+            return text
         if isinstance(text, str):
             return Sentence.from_text(text, self.raw)
         words = list(text) if isinstance(text, Iterable) else [text]
         if not all(isinstance(word, str) for word in words):
             raise WeftError(f"sentence pair {number}: a side is text or a list of words, not {_shown(text)}")
         return Sentence.from_words(words)
+
+
+def _fitted(matrix: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Return a copy of this shape, zero where the matrix has nothing: words without pieces at the end."""
+    fitted = np.zeros((rows, columns), matrix.dtype)
+    part = matrix[:rows, :columns]
+    fitted[: part.shape[0], : part.shape[1]] = part
+    return fitted
 
 
 def _shown(value: object) -> str:

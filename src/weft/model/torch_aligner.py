@@ -49,11 +49,10 @@ class TorchAligner(WindowedAligner):
         super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
         self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair]) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
         for batch in _batches(encoded, self._batch_tokens):
             attention = _attention(self._attend, batch, self._device)
-            links, scores = attention.links(self.merge, self.threshold), attention.scores()
-            yield from (Aligned(*found) for found in zip(batch, links, scores, strict=True))
+            yield from self._answers(batch, attention, matrices)
 
 
 def system_aligner(

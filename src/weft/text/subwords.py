@@ -163,6 +163,8 @@ class Subwords:
 
     def encode(self, sentence: Sentence) -> Pieces:
         """Return the pieces of a sentence, without the end-of-sentence symbol."""
+        if sentence.raw and sentence.given is not None:
+            return _owned(self.cut(sentence.text), sentence.given)
         if sentence.raw:
             return self._encode_raw(sentence.text)
         ids: list[int] = []

@@ -16,9 +16,6 @@ from weft.text.units import Span, chunk_spans, has_unspaced, letter_spans, unit_
 # White space is ASCII's: a no-break space inside a word must not shift the user's numbering.
 _WORD = re.compile(r"[^ \t\n\r\f\v]+")
 
-Text = str | Sequence[str]
-"""A sentence: its text, or its words."""
-
 
 def split_spaces(text: str) -> list[str]:
     """Return the words between white space."""
@@ -56,7 +53,8 @@ class Sentence:
     given: tuple[Span, ...] | None = None
     """The spans of the words; None: they are found in the text when they are needed."""
     raw: bool = False
-    """Words are those of running text; otherwise, white space or an end of the text is on both sides of each word."""
+    """Words are those of running text, or given ones that may begin and end anywhere; otherwise, white space or an
+    end of the text is on both sides of each word."""
 
     @classmethod
     def from_text(cls, text: str, raw: bool = False) -> Sentence:
@@ -93,3 +91,7 @@ class Sentence:
     def words_in(self, start: int, end: int) -> list[int]:
         """Return the numbers of the words that have a character between two offsets."""
         return [number for number, (first, last) in enumerate(self.spans) if first < end and last > start]
+
+
+Text = str | Sequence[str] | Sentence
+"""A sentence: its text, its words, or both."""

@@ -1,0 +1,1 @@
+"""What alignments are for: markup, the user's own tokens, labels, lexicons."""
