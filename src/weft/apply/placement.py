@@ -27,7 +27,8 @@ _BIAS = 0.05  # that a word must be worth to be taken in
 _INSIDE_WORD = 0.1  # what it costs to begin or end inside a word,
 _AT_HYPHEN = 0.02  # and at a hyphen
 _LOCAL = 3.0  # words to the side of a tag after which they count 1/e
-_PARTS = re.compile(r"[-‐‑/_]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])")  # where words are cut: Google|-|Apps, Neu|Land
+# Where words are cut: Google|-|Apps, Neu|Land, CO|2.
+_PARTS = re.compile(r"[-‐‑/_]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)")
 
 
 class Stretch(NamedTuple):
@@ -38,7 +39,7 @@ class Stretch(NamedTuple):
 
 
 def cut_words(text: str, borders: Sequence[int] = ()) -> Sentence:
-    """Return the sentence of a text whose words are cut at hyphens, at capitals within them, and at ``borders``."""
+    """Return the sentence of a text whose words are cut at hyphens, before capitals and digits, and at ``borders``."""
     spans: list[Span] = []
     places = sorted(set(borders))
     for start, end in raw_word_spans(text):
@@ -203,7 +204,9 @@ class _Placer:
         space_after = [place == len(text) or text[place].isspace() for place in (element.start, element.end)]
         (left, begin), (end, right) = self._space(stretch.first), self._space(stretch.last)
         if stretch.last > stretch.first:
-            return (left if space_after[0] else begin), (right if space_before[1] else end)
+            at_start = element.start == stretch.first == 0
+            at_end = element.end == len(text) and stretch.last == len(self._target)
+            return (left if space_after[0] or at_start else begin), (right if space_before[1] or at_end else end)
         if element.is_span:  # white space alone
             return left, begin
         if not space_before[0] or (element.start == 0 and space_after[0]):
