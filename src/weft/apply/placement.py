@@ -22,7 +22,7 @@ import numpy as np
 from weft.apply.markup import Element
 from weft.text.words import Sentence, Span, raw_word_spans
 
-_FLOOR = 0.3  # probabilities below this count for nothing
+_FLOOR = 0.25  # probabilities below this count for nothing
 _BIAS = 0.05  # that a word must be worth to be taken in
 _INSIDE_WORD = 0.1  # what it costs to begin or end inside a word,
 _AT_HYPHEN = 0.02  # and at a hyphen
