@@ -18,6 +18,7 @@ from weft.recipe import find_recipe, load_recipe, overridden
 from weft.train import estimate
 from weft.train.auto_recipe import TextSize, own_recipe, recipe_for_text
 from weft.train.estimate import training_minutes
+from weft.train.stages import Kind
 
 FEW = [f"{stage}training.updates=3" for stage in ("", "alignment.", "guided.", "scorer.")]
 FEW += [f"{stage}training.target_tokens=600" for stage in ("", "alignment.", "guided.", "scorer.")]
@@ -71,7 +72,7 @@ def test_the_estimate_counts_teachers_and_every_stage(monkeypatch: pytest.Monkey
 def test_the_estimate_is_what_runs_on_a_gpu_took(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes on one H200, from the cards of the shipped aligners, within about half."""
     monkeypatch.setattr(estimate, "_matrix_speed", lambda device: 770e12)
-    taken = {
+    taken: dict[tuple[str, int], dict[Kind, float]] = {
         ("multi", 7_115_031): {"translate": 15.2, "align": 0.9, "guide": 1.6, "distil": 8.5, "fast": 2.9},
         ("ro-en", 204_848): {"translate": 3.5, "align": 0.8},  # it distilled before layers were compiled
     }
