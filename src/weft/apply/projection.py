@@ -1,0 +1,161 @@
+"""Carry labels from a sentence to its translation: labels of spans, and labels of single words."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from weft.align.alignment import Alignment
+from weft.align.windowed import WindowedAligner
+from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
+from weft.text.units import Span
+from weft.text.words import Sentence, Text, raw_word_spans
+
+
+class Label(NamedTuple):
+    """A label of the characters from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    label: Any
+    layer: str = ""
+    """Labels of one layer that do not overlap will not overlap in the translation."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A sentence with labels, and its translation, which gets them.
+
+    A side is running text, a list of words, or a ``Sentence``. Labels have offsets in the text; that of a list of words
+    has a space between them. If the translation has words, its labels begin and end with them.
+    """
+
+    source: Text
+    labels: Sequence[Label]
+    target: Text
+    tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Layers that label each word of the source."""
+
+
+class Projected(NamedTuple):
+    """The labels of a translation."""
+
+    target: Sentence
+    places: list[Label | None]
+    """For each label of the source, where it is in the translation, or None."""
+    strengths: list[float]
+    """How sure each place is, from 0 to 1."""
+    tags: dict[str, list[str | None]]
+    """Layers that label each word, or None for a word without a link."""
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels that were found."""
+        return [place for place in self.places if place]
+
+
+class _Words(NamedTuple):
+    """A sentence in words as ``weft align --raw`` finds them, cut where tokens and labels begin and end."""
+
+    sentence: Sentence
+    given: Sentence  # with the user's tokens
+    tokens: list[int]  # of each word
+
+
+def project(
+    aligner: WindowedAligner, sentences: Iterable[Labelled], strength: float = STRENGTH
+) -> Iterator[Projected]:
+    """Carry the labels of sentences to their translations. Yields the labels of each translation, in order.
+
+    A label is left out if its ``strength``, from 0 to 1, is less than this. A sentence that is too long has none.
+    """
+    waiting: deque[tuple[Labelled, _Words, _Words]] = deque()
+
+    def pairs() -> Iterator[tuple[Sentence, Sentence]]:
+        for one in sentences:
+            cuts = sorted({place for label in one.labels for place in label[:2]})
+            waiting.append((one, _words(one.source, cuts), _words(one.target, [])))
+            if one.labels or one.tags:  # the others need no alignment
+                yield waiting[-1][1].sentence, waiting[-1][2].sentence
+
+    for alignment in aligner.align(pairs(), skip_long=True, matrices=True):
+        while not (waiting[0][0].labels or waiting[0][0].tags):
+            yield Projected(waiting.popleft()[2].given, [], [], {})
+        yield _projected(*waiting.popleft(), alignment, strength)
+    yield from (Projected(target.given, [], [], {}) for _, _, target in waiting)
+
+
+def _words(text: Text, cuts: Sequence[int]) -> _Words:
+    """Find the words of a sentence, and cut them."""
+    if isinstance(text, str):
+        given = Sentence.from_text(text, raw=True)
+    else:
+        given = text if isinstance(text, Sentence) else Sentence.from_words(text)
+    if given.raw and not cuts:
+        return _Words(given, given, list(range(len(given))))
+    spans: list[Span] = []
+    tokens: list[int] = []
+    for number, (start, end) in enumerate(given.spans):
+        inner = [(0, end - start)] if given.raw else raw_word_spans(given.text[start:end]) or [(0, end - start)]
+        for first, last in inner:
+            borders = [start + first, *(cut for cut in cuts if start + first < cut < start + last), start + last]
+            spans += itertools.pairwise(borders)
+            tokens += [number] * (len(borders) - 1)
+    return _Words(Sentence(given.text, tuple(spans), raw=True), given, tokens)
+
+
+def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignment, strength: float) -> Projected:
+    runs = [_run(label, source) for label in one.labels]
+    chosen = [number for number, run in enumerate(runs) if run.start < run.end]
+    wanted = [runs[number] for number in chosen]
+    layers = [one.labels[number].layer for number in chosen]
+    places: list[Label | None] = [None] * len(runs)
+    strengths = [0.0] * len(runs)
+    if wanted and alignment.matrix is not None:
+        words = target.sentence.words
+        matrix = with_copies(alignment.matrix, source.sentence.words, words, wanted)
+        firsts = np.flatnonzero(np.diff(target.tokens, prepend=-1))
+        found = counterparts(matrix, wanted, layers, shares(words), firsts, strength)
+        for number, counterpart in zip(chosen, found, strict=True):
+            if counterpart:
+                (first, last), strengths[number] = counterpart
+                spans = target.given.spans
+                places[number] = one.labels[number]._replace(start=spans[first][0], end=spans[last - 1][1])
+    return Projected(target.given, places, strengths, _projected_tags(one.tags, source, target, alignment))
+
+
+def _run(label: Label, words: _Words) -> Run:
+    """Return the words of a label, without punctuation that is part of the token of its first or last word."""
+    numbers = words.sentence.words_in(label.start, label.end)
+    start, end = (numbers[0], numbers[-1] + 1) if numbers else (0, 0)
+    glued = [_is_glued(words, number) for number in numbers]
+    if not all(glued):
+        start, end = start + glued.index(False), end - glued[::-1].index(False)
+    return Run(start, end)
+
+
+def _is_glued(words: _Words, number: int) -> bool:
+    """Tell whether a word is punctuation that is part of a longer token."""
+    shared = [other for other in (number - 1, number + 1) if 0 <= other < len(words.tokens)]
+    return not any(map(str.isalnum, words.sentence.words[number])) and any(
+        words.tokens[other] == words.tokens[number] for other in shared
+    )
+
+
+def _projected_tags(
+    tags: Mapping[str, Sequence[str]], source: _Words, target: _Words, alignment: Alignment
+) -> dict[str, list[str | None]]:
+    """Give each token of the target the tags of the token that it is linked to most surely."""
+    best: dict[int, tuple[float, int]] = {}
+    for (first, second), probability in alignment.probabilities.items():
+        token = target.tokens[second]
+        best[token] = max(best.get(token, (0.0, 0)), (probability, source.tokens[first]))
+    return {
+        layer: [values[best[token][1]] if token in best else None for token in range(len(target.given))]
+        for layer, values in tags.items()
+    }
