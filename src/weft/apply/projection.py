@@ -45,6 +45,7 @@ class Labelled:
 class Projected(NamedTuple):
     """The labels of a translation."""
 
+    source: Sentence
     target: Sentence
     places: list[Label | None]
     """For each label of the source, where it is in the translation, or None."""
@@ -67,9 +68,7 @@ class _Words(NamedTuple):
     tokens: list[int]  # of each word
 
 
-def project(
-    aligner: WindowedAligner, sentences: Iterable[Labelled], strength: float = STRENGTH
-) -> Iterator[Projected]:
+def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: float = STRENGTH) -> Iterator[Projected]:
     """Carry the labels of sentences to their translations. Yields the labels of each translation, in order.
 
     A label is left out if its ``strength``, from 0 to 1, is less than this. A sentence that is too long has none.
@@ -85,9 +84,13 @@ def project(
 
     for alignment in aligner.align(pairs(), skip_long=True, matrices=True):
         while not (waiting[0][0].labels or waiting[0][0].tags):
-            yield Projected(waiting.popleft()[2].given, [], [], {})
+            yield _without_labels(*waiting.popleft())
         yield _projected(*waiting.popleft(), alignment, strength)
-    yield from (Projected(target.given, [], [], {}) for _, _, target in waiting)
+    yield from itertools.starmap(_without_labels, waiting)
+
+
+def _without_labels(one: Labelled, source: _Words, target: _Words) -> Projected:
+    return Projected(source.given, target.given, [], [], {})
 
 
 def _words(text: Text, cuts: Sequence[int]) -> _Words:
@@ -126,7 +129,8 @@ def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignme
                 (first, last), strengths[number] = counterpart
                 spans = target.given.spans
                 places[number] = one.labels[number]._replace(start=spans[first][0], end=spans[last - 1][1])
-    return Projected(target.given, places, strengths, _projected_tags(one.tags, source, target, alignment))
+    tags = _projected_tags(one.tags, source, target, alignment)
+    return Projected(source.given, target.given, places, strengths, tags)
 
 
 def _run(label: Label, words: _Words) -> Run:
