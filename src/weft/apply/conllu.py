@@ -7,7 +7,9 @@ tree are not carried over.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from weft.apply.label_file import Unit
@@ -19,7 +21,8 @@ from weft.text.words import Sentence
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 OF_WORDS = ("UPOS", "XPOS", "FEATS", "DEPREL")
 """Columns that can be carried over, word by word."""
-_BRACKET = re.compile(r"\(([^()]+)(\)?)|([^()]+)\)")  # what begins, and perhaps ends at once; what ends
+_BRACKET = re.compile(r"\(([^()]++)(\)?)|([^()]++)\)")  # what begins, and perhaps ends at once; what ends
+_BRACKETS = re.compile(rf"(?:{_BRACKET.pattern})*+")
 
 
 class ConlluSentence:
@@ -101,26 +104,25 @@ def _bracketed_spans(values: Iterable[str]) -> list[TokenSpan]:
     """Return the spans that brackets mark. Raises ValueError.
 
     >>> _bracketed_spans(["(1-person(2-place)", "", "1)"])
-    [(1, 3, '1-person'), (0, 1, '2-place')]
+    [(0, 1, '2-place'), (0, 3, '1-person')]
     """
     spans: list[TokenSpan] = []
-    opened: list[tuple[int, str]] = []
+    opened: dict[str, list[tuple[int, str]]] = defaultdict(list)
     for number, value in enumerate(values):
-        if _BRACKET.sub("", value):
-            raise ValueError(f"expected IOB tags or brackets such as (1-person and 1), found {value}")
+        if not _BRACKETS.fullmatch(value):
+            raise ValueError(f"expected IOB tags, or brackets such as (1-person and 1), not {value[:80]}")
         for begun, is_single, ended in _BRACKET.findall(value):
             if begun and not is_single:
-                opened.append((number, begun))
+                opened[_name(begun)].append((number, begun))
             elif begun:
                 spans.append((number, number + 1, begun))
+            elif fitting := opened[ended] or opened[_name(ended)]:
+                start, label = fitting.pop()
+                spans.append((start, number + 1, label))
             else:
-                fitting = [one for one in opened if ended in (one[1], _name(one[1]))]
-                if not fitting:
-                    raise ValueError(f"{ended}) ends what has not begun")
-                opened.remove(fitting[-1])
-                spans.append((fitting[-1][0], number + 1, fitting[-1][1]))
-    if opened:
-        raise ValueError(f"({opened[0][1]} does not end")
+                raise ValueError(f"{ended}) ends what has not begun")
+    for _, label in itertools.chain(*opened.values()):
+        raise ValueError(f"({label} does not end")
     return sorted(spans)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import numpy as np
 from weft.align.alignment import Alignment
 from weft.align.windowed import WindowedAligner
 from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
+from weft.text.spelling import Remembered
 from weft.text.units import Span
 from weft.text.words import Sentence, Text, raw_word_spans
 
@@ -60,6 +62,10 @@ class Projected(NamedTuple):
         return [place for place in self.places if place]
 
 
+_MOST_LABELS = 2_000  # of a sentence that is short enough to be aligned
+_words_of_token = Remembered(raw_word_spans)
+
+
 class _Words(NamedTuple):
     """A sentence in words as ``weft align --raw`` finds them, cut where tokens and labels begin and end."""
 
@@ -77,8 +83,8 @@ def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: f
 
     def pairs() -> Iterator[tuple[Sentence, Sentence]]:
         for one in sentences:
-            cuts = sorted({place for label in one.labels for place in label[:2]})
-            waiting.append((one, _words(one.source, cuts), _words(one.target, [])))
+            borders = (place for label in one.labels for place in (label.start, label.end))
+            waiting.append((one, _words(one.source, borders), _words(one.target, ())))
             if one.labels or one.tags:  # the others need no alignment
                 yield waiting[-1][1].sentence, waiting[-1][2].sentence
 
@@ -93,37 +99,43 @@ def _without_labels(one: Labelled, source: _Words, target: _Words) -> Projected:
     return Projected(source.given, target.given, [], [], {})
 
 
-def _words(text: Text, cuts: Sequence[int]) -> _Words:
+def _words(text: Text, cuts: Iterable[int]) -> _Words:
     """Find the words of a sentence, and cut them."""
     if isinstance(text, str):
         given = Sentence.from_text(text, raw=True)
     else:
         given = text if isinstance(text, Sentence) else Sentence.from_words(text)
-    if given.raw and not cuts:
-        return _Words(given, given, list(range(len(given))))
+    borders = {place for span in given.spans for place in span}
+    cuts = sorted(set(cuts) - borders)
     spans: list[Span] = []
     tokens: list[int] = []
     for number, (start, end) in enumerate(given.spans):
-        inner = [(0, end - start)] if given.raw else raw_word_spans(given.text[start:end]) or [(0, end - start)]
-        for first, last in inner:
-            borders = [start + first, *(cut for cut in cuts if start + first < cut < start + last), start + last]
-            spans += itertools.pairwise(borders)
-            tokens += [number] * (len(borders) - 1)
-    return _Words(Sentence(given.text, tuple(spans), raw=True), given, tokens)
+        inner = [] if given.raw else _words_of_token[given.text[start:end]]
+        for first, last in inner or [(0, end - start)]:
+            begin, stop = start + first, start + last
+            parts = [begin, *cuts[bisect_right(cuts, begin) : bisect_left(cuts, stop)], stop]
+            spans += itertools.pairwise(parts)
+            tokens += [number] * (len(parts) - 1)
+    cut = given if len(spans) == len(given.spans) else Sentence(given.text, tuple(spans), raw=True)
+    return _Words(cut, given, tokens)
 
 
 def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignment, strength: float) -> Projected:
-    runs = [_run(label, source) for label in one.labels]
-    chosen = [number for number, run in enumerate(runs) if run.start < run.end]
-    wanted = [runs[number] for number in chosen]
-    layers = [one.labels[number].layer for number in chosen]
-    places: list[Label | None] = [None] * len(runs)
-    strengths = [0.0] * len(runs)
-    if wanted and alignment.matrix is not None:
+    places: list[Label | None] = [None] * len(one.labels)
+    strengths = [0.0] * len(one.labels)
+    if alignment.matrix is not None and len(one.labels) <= _MOST_LABELS:
+        runs = [_run(label, source) for label in one.labels]
+        chosen = [number for number, run in enumerate(runs) if run]
+        wanted = [run for run in runs if run]
         words = target.sentence.words
-        matrix = with_copies(alignment.matrix, source.sentence.words, words, wanted)
-        firsts = np.flatnonzero(np.diff(target.tokens, prepend=-1))
-        found = counterparts(matrix, wanted, layers, shares(words), firsts, strength)
+        found = counterparts(
+            with_copies(alignment.matrix, source.sentence.words, words, wanted),
+            wanted,
+            [one.labels[number].layer for number in chosen],
+            shares(words),
+            None if target.sentence is target.given else np.flatnonzero(np.diff(target.tokens, prepend=-1)),
+            strength,
+        )
         for number, counterpart in zip(chosen, found, strict=True):
             if counterpart:
                 (first, last), strengths[number] = counterpart
@@ -133,14 +145,13 @@ def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignme
     return Projected(source.given, target.given, places, strengths, tags)
 
 
-def _run(label: Label, words: _Words) -> Run:
+def _run(label: Label, words: _Words) -> Run | None:
     """Return the words of a label, without punctuation that is part of the token of its first or last word."""
     numbers = words.sentence.words_in(label.start, label.end)
-    start, end = (numbers[0], numbers[-1] + 1) if numbers else (0, 0)
-    glued = [_is_glued(words, number) for number in numbers]
-    if not all(glued):
-        start, end = start + glued.index(False), end - glued[::-1].index(False)
-    return Run(start, end)
+    if not numbers:
+        return None
+    solid = [number for number in numbers if not _is_glued(words, number)] or numbers
+    return Run(solid[0], solid[-1] + 1)
 
 
 def _is_glued(words: _Words, number: int) -> bool:
@@ -155,6 +166,8 @@ def _projected_tags(
     tags: Mapping[str, Sequence[str]], source: _Words, target: _Words, alignment: Alignment
 ) -> dict[str, list[str | None]]:
     """Give each token of the target the tags of the token that it is linked to most surely."""
+    if not tags:
+        return {}
     best: dict[int, tuple[float, int]] = {}
     for (first, second), probability in alignment.probabilities.items():
         token = target.tokens[second]

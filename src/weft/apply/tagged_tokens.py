@@ -15,6 +15,7 @@ from weft.errors import BadLine
 from weft.text.words import Sentence, split_spaces
 
 _TAG = re.compile(r"O|[BIMESLU](?:-(.*))?")  # also those of IOB1, BILOU and IOBES
+_MOST_COLUMNS = 100
 _BEGINS, _ENDS = "BSU", "ESLU"
 TokenSpan = tuple[int, int, str]
 """First token, the one after the last, label."""
@@ -89,6 +90,8 @@ class TaggedTokens:
             if len(row) != self._columns:
                 problem = f"has {len(row)} columns, but the first line of its sentence {self._columns}"
                 raise BadLine(unit.file, number, problem)
+            if len(row) > _MOST_COLUMNS:
+                raise BadLine(unit.file, number, f"has {len(row):,} columns; {_MOST_COLUMNS} are the most")
         source = Sentence.from_words([row[0] for row in rows])
         self._tagged = [column for column in range(1, self._columns) if all(is_tag(row[column]) for row in rows)]
         labels = [

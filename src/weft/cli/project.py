@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 FormName = Literal["auto", "iob2", "conllu", "jsonl"]
 _MOST_PROCESSES = 16  # each has a model in memory
 _MOST_NAMED = 10  # labels without a counterpart that are named on stderr
+_MOST_CHARACTERS = 200  # of such a label that a report has
 _COLUMNS = "UPOS,DEPREL,Entity,NER"
 
 
@@ -187,7 +188,7 @@ def _answer(options: Options, threads: int, block: Block) -> Answer:
             counts["tagged words"] += sum(value is not None for value in values)
         for label, place in zip(labels, projected.places, strict=True):
             if place is None:
-                characters = projected.source.text[label.start : label.end]
+                characters = projected.source.text[label.start : min(label.end, label.start + _MOST_CHARACTERS)]
                 missing.append({"line": unit.line, **label._asdict(), "text": characters})
     return Answer("".join(text), missing, counts, block.bytes_read)
 
