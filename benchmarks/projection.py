@@ -73,7 +73,9 @@ def main() -> None:
     arguments = parser.parse_args()
     source, gold = (list(read(path, arguments.column)) for path in (arguments.source, arguments.gold))
     right = [labels for _, labels in gold]
-    sentences = [Labelled(text, labels, other) for (text, labels), (other, _) in zip(source, gold, strict=True)]
+    sentences = [
+        Labelled(one.words, labels, other.words) for (one, labels), (other, _) in zip(source, gold, strict=True)
+    ]
     aligner = weft.load(arguments.model, fast=arguments.fast)
     print(f"{len(gold):,} sentences, {sum(map(len, right)):,} spans")
     print("weft       ", scores(right, [one.labels for one in project(aligner, sentences)]))

@@ -107,7 +107,7 @@ class RandomAligner:
 
 
 TEXT = st.text(st.sampled_from("ab. '我ß-"), max_size=12)
-SIDE = TEXT | st.lists(st.text(st.sampled_from("ab.'"), min_size=1, max_size=3), max_size=5)
+SIDE = TEXT | st.lists(st.text(st.sampled_from("ab.'\u200b"), min_size=1, max_size=3), max_size=5)
 
 
 @st.composite

@@ -14,9 +14,8 @@ import numpy as np
 from weft.align.alignment import Alignment
 from weft.align.windowed import WindowedAligner
 from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
-from weft.text.spelling import Remembered
 from weft.text.units import Span
-from weft.text.words import Sentence, Text, raw_word_spans
+from weft.text.words import Sentence, Text
 
 
 class Label(NamedTuple):
@@ -63,7 +62,6 @@ class Projected(NamedTuple):
 
 
 _MOST_LABELS = 2_000  # of a sentence that is short enough to be aligned
-_words_of_token = Remembered(raw_word_spans)
 
 
 class _Words(NamedTuple):
@@ -83,8 +81,7 @@ def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: f
 
     def pairs() -> Iterator[tuple[Sentence, Sentence]]:
         for one in sentences:
-            borders = (place for label in one.labels for place in (label.start, label.end))
-            waiting.append((one, _words(one.source, borders), _words(one.target, ())))
+            waiting.append((one, _words(one.source, one.labels), _words(one.target, ())))
             if one.labels or one.tags:  # the others need no alignment
                 yield waiting[-1][1].sentence, waiting[-1][2].sentence
 
@@ -99,25 +96,27 @@ def _without_labels(one: Labelled, source: _Words, target: _Words) -> Projected:
     return Projected(source.given, target.given, [], [], {})
 
 
-def _words(text: Text, cuts: Iterable[int]) -> _Words:
-    """Find the words of a sentence, and cut them."""
+def _words(text: Text, labels: Sequence[Label]) -> _Words:
+    """Find the words of a sentence, cut where tokens and labels begin and end."""
     if isinstance(text, str):
         given = Sentence.from_text(text, raw=True)
     else:
         given = text if isinstance(text, Sentence) else Sentence.from_words(text)
-    borders = {place for span in given.spans for place in span}
-    cuts = sorted(set(cuts) - borders)
-    spans: list[Span] = []
-    tokens: list[int] = []
-    for number, (start, end) in enumerate(given.spans):
-        inner = [] if given.raw else _words_of_token[given.text[start:end]]
-        for first, last in inner or [(0, end - start)]:
-            begin, stop = start + first, start + last
-            parts = [begin, *cuts[bisect_right(cuts, begin) : bisect_left(cuts, stop)], stop]
-            spans += itertools.pairwise(parts)
-            tokens += [number] * (len(parts) - 1)
-    cut = given if len(spans) == len(given.spans) else Sentence(given.text, tuple(spans), raw=True)
-    return _Words(cut, given, tokens)
+    words = given if given.raw else Sentence.from_text(given.text, raw=True)
+    borders = {*itertools.chain(*given.spans), *(place for label in labels for place in (label.start, label.end))}
+    cuts = sorted(borders.difference(itertools.chain(*words.spans)))
+    if cuts:
+        parts = itertools.chain(*(_parts(span, cuts) for span in words.spans))
+        words = Sentence(given.text, tuple(part for part in parts if given.text[slice(*part)].strip()), raw=True)
+    starts = [start for start, _ in given.spans]
+    return _Words(words, given, [bisect_right(starts, start) - 1 for start, _ in words.spans])
+
+
+def _parts(span: Span, cuts: list[int]) -> Iterable[Span]:
+    """Cut a span at the places that are inside of it."""
+    start, end = span
+    inside = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+    return itertools.pairwise((start, *inside, end)) if inside else (span,)
 
 
 def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignment, strength: float) -> Projected:
@@ -128,19 +127,20 @@ def _projected(one: Labelled, source: _Words, target: _Words, alignment: Alignme
         chosen = [number for number, run in enumerate(runs) if run]
         wanted = [run for run in runs if run]
         words = target.sentence.words
+        firsts = np.flatnonzero(np.diff(target.tokens, prepend=-1))  # words that begin tokens
         found = counterparts(
             with_copies(alignment.matrix, source.sentence.words, words, wanted),
             wanted,
             [one.labels[number].layer for number in chosen],
             shares(words),
-            None if target.sentence is target.given else np.flatnonzero(np.diff(target.tokens, prepend=-1)),
+            firsts,
             strength,
         )
         for number, counterpart in zip(chosen, found, strict=True):
             if counterpart:
                 (first, last), strengths[number] = counterpart
-                spans = target.given.spans
-                places[number] = one.labels[number]._replace(start=spans[first][0], end=spans[last - 1][1])
+                start, end = (target.given.spans[target.tokens[firsts[token]]] for token in (first, last - 1))
+                places[number] = one.labels[number]._replace(start=start[0], end=end[1])
     tags = _projected_tags(one.tags, source, target, alignment)
     return Projected(source.given, target.given, places, strengths, tags)
 
