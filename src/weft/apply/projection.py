@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,6 +15,9 @@ from weft.align.windowed import WindowedAligner
 from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
 from weft.text.units import Span
 from weft.text.words import Sentence, Text
+
+_AHEAD = 4_096  # sentences that are read at a time
+_MOST_LABELS = 2_000  # of a sentence that is short enough to be aligned
 
 
 class Label(NamedTuple):
@@ -61,9 +63,6 @@ class Projected(NamedTuple):
         return [place for place in self.places if place]
 
 
-_MOST_LABELS = 2_000  # of a sentence that is short enough to be aligned
-
-
 class _Words(NamedTuple):
     """A sentence in words as ``weft align --raw`` finds them, cut where tokens and labels begin and end."""
 
@@ -77,23 +76,17 @@ def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: f
 
     A label is left out if its ``strength``, from 0 to 1, is less than this. A sentence that is too long has none.
     """
-    waiting: deque[tuple[Labelled, _Words, _Words]] = deque()
-
-    def pairs() -> Iterator[tuple[Sentence, Sentence]]:
-        for one in sentences:
-            waiting.append((one, _words(one.source, one.labels), _words(one.target, ())))
-            if one.labels or one.tags:  # the others need no alignment
-                yield waiting[-1][1].sentence, waiting[-1][2].sentence
-
-    for alignment in aligner.align(pairs(), skip_long=True, matrices=True):
-        while not (waiting[0][0].labels or waiting[0][0].tags):
-            yield _without_labels(*waiting.popleft())
-        yield _projected(*waiting.popleft(), alignment, strength)
-    yield from itertools.starmap(_without_labels, waiting)
-
-
-def _without_labels(one: Labelled, source: _Words, target: _Words) -> Projected:
-    return Projected(source.given, target.given, [], [], {})
+    iterator = iter(sentences)
+    while window := list(itertools.islice(iterator, _AHEAD)):
+        words = [(_words(one.source, one.labels), _words(one.target, ())) for one in window]
+        has_labels = [bool(one.labels or one.tags) for one in window]  # the others need no alignment
+        pairs = ((source.sentence, target.sentence) for source, target in itertools.compress(words, has_labels))
+        alignments = aligner.align(pairs, skip_long=True, matrices=True)
+        for one, (source, target), is_needed in zip(window, words, has_labels, strict=True):
+            if is_needed:
+                yield _projected(one, source, target, next(alignments), strength)
+            else:
+                yield Projected(source.given, target.given, [], [], {})
 
 
 def _words(text: Text, labels: Sequence[Label]) -> _Words:
