@@ -1,0 +1,264 @@
+"""XLIFF 1.x and 2.x and TMX: the segments of a file, and the file with other targets.
+
+No tree is built and written again: expat tells at which byte each element is, and new targets are put into the bytes of
+the file. So everything else stays as it is: declarations, comments, white space, the order of attributes.
+
+A file may come from anywhere. Nothing that it refers to is loaded, entities that it defines are refused, and nesting
+and size have limits.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
+
+from weft.apply.document_encoding import decode_document, encode_document, encoding_of
+from weft.errors import WeftError
+from weft.storage import read_bytes
+
+Languages = tuple[str, str]
+"""The source language and the target language, such as ``("en", "de")``."""
+
+_MOST_BYTES = 1 << 29
+_MOST_DEPTH = 500  # of elements within one another
+_DECLARATION = re.compile(rb"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
+_START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
+
+
+class Segment(NamedTuple):
+    """Where the content of a source and of its target is, in bytes of UTF-8."""
+
+    source: slice
+    target: slice
+    line: int  # of the target
+
+
+class XmlDocument:
+    """A file whose targets can be replaced."""
+
+    def __init__(self, data: bytes, encoding: str, segments: Iterable[Segment]) -> None:
+        """``data`` is in UTF-8; ``encoding`` is that of the file."""
+        self._data, self._encoding = data, encoding
+        self.segments = sorted(segments, key=lambda segment: segment.target.start)
+
+    def pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield the source and the target of each segment, with their markup, as they are written in the file."""
+        for segment in self.segments:
+            yield self._data[segment.source].decode(), self._data[segment.target].decode()
+
+    def with_targets(self, targets: Iterable[str]) -> bytes:
+        """Return the bytes of the file with these targets, one for each segment."""
+        parts, place = [], 0
+        for segment, target in zip(self.segments, targets, strict=True):
+            parts += self._data[place : segment.target.start], target.encode()
+            place = segment.target.stop
+        data = b"".join([*parts, self._data[place:]])
+        return data if self._encoding == "utf-8" else encode_document(data.decode(), self._encoding)
+
+
+def read_xml_document(path: Path, languages: Languages | None = None) -> XmlDocument:
+    """Read an XLIFF or TMX file: those of its segments that have markup in their source and text in their target.
+
+    ``languages`` says which languages of a TMX file are source and target; without it, the file says which is the
+    source, and all others are targets. Raises WeftError.
+    """
+    return parse_xml_document(read_bytes(path, _MOST_BYTES), str(path), languages)
+
+
+def parse_xml_document(data: bytes, file: str, languages: Languages | None = None) -> XmlDocument:
+    """Return what ``read_xml_document`` does, from the bytes of a file; ``file`` is its name, for errors."""
+    encoding = encoding_of(data, _DECLARATION, file)
+    if encoding != "utf-8":
+        data = decode_document(data, encoding, file).encode()
+    return XmlDocument(data, encoding, _Reader(data, file, languages).segments())
+
+
+@dataclass(eq=False)
+class _Element:
+    """An element, open or closed."""
+
+    name: str  # without its namespace if that is the root's, otherwise empty
+    attributes: dict[str, str]
+    namespaces: dict[str, str]  # that hold in it, by the attribute that declares them: xmlns or xmlns:prefix
+    is_structure: bool  # it is of a kind that has segments in it, and so are all around it
+    translate: str  # "no": is not to be translated
+    line: int
+    content: slice
+    has_elements: bool = False
+    parts: dict[str, list[_Element]] = field(default_factory=dict)  # what pairs are made of
+
+    def add(self, name: str, part: _Element) -> None:
+        self.parts.setdefault(name, []).append(part)
+
+    def first(self, name: str) -> _Element | None:
+        return self.parts.get(name, [None])[0]
+
+
+Pair = tuple[_Element | None, _Element | None]
+"""The elements with the source and the target of a segment."""
+
+
+class _Format(ABC):
+    """A kind of file: where its segments are."""
+
+    structure: frozenset[str]  # the elements that have segments in them
+
+    @abstractmethod
+    def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
+        """Yield the pairs in an element at its end, or note it if it is part of one with those ``around`` it."""
+
+
+class _Xliff1(_Format):
+    structure = frozenset({"xliff", "file", "body", "group", "trans-unit"})
+
+    def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
+        if element.name in {"source", "seg-source", "target"} and around[-1].is_structure:
+            around[-1].add(element.name, element)
+        elif _marks_segment(element):
+            for outer in reversed(around):
+                if outer.name in {"seg-source", "target"}:
+                    outer.add(element.attributes.get("mid", ""), element)
+                if outer.name in {"seg-source", "target"} or _marks_segment(outer):
+                    break
+        elif element.name == "trans-unit" and element.is_structure:
+            source, target, segmented = map(element.first, ("source", "target", "seg-source"))
+            if target is not None and not target.parts:
+                yield source, target
+            elif target is not None and segmented is not None:
+                yield from ((segmented.first(number), marks[0]) for number, marks in target.parts.items())
+
+
+def _marks_segment(element: _Element) -> bool:
+    return element.name == "mrk" and element.attributes.get("mtype") == "seg"
+
+
+class _Xliff2(_Format):
+    structure = frozenset({"xliff", "file", "group", "unit", "segment"})
+
+    def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
+        if element.name in {"source", "target"} and around[-1].is_structure:
+            around[-1].add(element.name, element)
+        elif element.name == "segment" and element.is_structure:
+            yield element.first("source"), element.first("target")
+
+
+class _Tmx(_Format):
+    structure = frozenset({"tmx", "body", "tu", "tuv"})
+
+    def __init__(self, languages: Languages | None, file: str) -> None:
+        self._languages, self._file = languages, file
+
+    def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
+        if element.name in {"header", "tuv", "seg"} and around[-1].is_structure:
+            around[-1].add(element.name, element)
+        elif element.name == "tu" and element.is_structure:
+            yield from self._pairs(element, around[0].first("header"))
+
+    def _pairs(self, unit: _Element, header: _Element | None) -> Iterable[Pair]:
+        wanted, other = self._languages or (self._source_language(unit, header), None)
+        variants = [(_language(variant), variant.first("seg")) for variant in unit.parts.get("tuv", [])]
+        source = next((segment for language, segment in variants if _is_same(language, wanted)), None)
+        for language, segment in variants:
+            if not _is_same(language, wanted) and (other is None or _is_same(language, other)):
+                yield source, segment
+
+    def _source_language(self, unit: _Element, header: _Element | None) -> str:
+        for element in (unit, header):
+            language = element.attributes.get("srclang") if element else None
+            if language and language != "*all*":
+                return language
+        place = f"{self._file}:{unit.line}"
+        raise WeftError(f"{place}: nothing says which language is the source; name two, as in --languages en de")
+
+
+def _language(variant: _Element) -> str:
+    return variant.attributes.get("xml:lang") or variant.attributes.get("lang", "")
+
+
+def _is_same(language: str, other: str) -> bool:
+    """Tell whether one is the other or a variety of it: en and EN-us, but not en-GB and en-US."""
+    language, other = (f"{name.lower().replace('_', '-')}-" for name in (language, other))
+    return language.startswith(other) or other.startswith(language)
+
+
+class _Reader:
+    """Follows expat through a file and collects its segments."""
+
+    def __init__(self, data: bytes, file: str, languages: Languages | None) -> None:
+        self._data, self._file, self._languages = data, file, languages
+        self._open: list[_Element] = []
+        self._namespace = ""  # of the root
+        self._format: _Format = _Xliff1()  # until the root says otherwise
+        self._segments: list[Segment] = []
+        self._parser = parser = expat.ParserCreate(
+            "UTF-8"
+        )  # which need not know namespaces: files with undeclared ones are in use
+        parser.StartDoctypeDeclHandler = self._doctype
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
+
+    def segments(self) -> list[Segment]:
+        """Return all segments."""
+        try:
+            self._parser.Parse(self._data, True)
+        except expat.ExpatError as error:
+            raise self._error(f"not well-formed XML: {expat.errors.messages[error.code]}") from None
+        return self._segments
+
+    def _error(self, problem: str) -> WeftError:
+        return WeftError(f"{self._file}:{self._parser.CurrentLineNumber}: {problem}")
+
+    def _doctype(self, name: str, system: str | None, public: str | None, has_definitions: int) -> None:
+        if has_definitions:
+            raise self._error("its DOCTYPE defines entities or the like, between [ and ]; take that out")
+
+    def _start(self, full_name: str, attributes: dict[str, str]) -> None:
+        if len(self._open) == _MOST_DEPTH:
+            raise self._error(f"more than {_MOST_DEPTH} elements within one another")
+        parent = self._open[-1] if self._open else None
+        namespaces = parent.namespaces if parent else {}
+        declared = {name: value for name, value in attributes.items() if name.partition(":")[0] == "xmlns"}
+        if declared:
+            namespaces = {**namespaces, **declared}
+        prefix, _, name = full_name.rpartition(":")
+        namespace = namespaces.get(f"xmlns:{prefix}" if prefix else "xmlns", prefix)
+        if parent is None:
+            self._namespace, self._format = namespace, self._recognise(name, attributes)
+        else:
+            parent.has_elements = True
+        name = name if namespace == self._namespace else ""
+        is_structure = name in self._format.structure and (parent is None or parent.is_structure)
+        translate = attributes.get("translate", parent.translate if parent else "yes")
+        tag = _START_TAG.match(self._data, self._parser.CurrentByteIndex)
+        assert tag is not None  # as expat has seen one there
+        line, content = self._parser.CurrentLineNumber, slice(tag.end(), tag.end())
+        self._open.append(_Element(name, attributes, namespaces, is_structure, translate, line, content))
+
+    def _recognise(self, root: str, attributes: dict[str, str]) -> _Format:
+        """Tell from its root what kind of file this is."""
+        if root == "tmx":
+            return _Tmx(self._languages, self._file)
+        if root != "xliff":
+            raise self._error(f"neither XLIFF nor TMX, but <{root}>")
+        if self._languages is not None:
+            raise WeftError(f"{self._file}: XLIFF itself says which language is the source; leave out --languages")
+        return _Xliff1() if attributes.get("version", "1").startswith("1") else _Xliff2()
+
+    def _end(self, full_name: str) -> None:
+        element = self._open.pop()
+        start = element.content.start
+        if not self._data.endswith(b"/>", 0, start):
+            element.content = slice(start, self._parser.CurrentByteIndex)
+        for source, target in self._format.closed(element, self._open):
+            if source is not None and target is not None and self._is_worth_it(source, target):
+                self._segments.append(Segment(source.content, target.content, target.line))
+
+    def _is_worth_it(self, source: _Element, target: _Element) -> bool:
+        """Tell whether markup can go from one to the other; not if it would be in other namespaces there."""
+        translated = target.translate != "no" and self._data[target.content].strip()
+        return bool(translated) and source.has_elements and source.namespaces == target.namespaces
