@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 from xml.parsers import expat
 
-from weft.apply.document_encoding import decode_document, encode_document, encoding_of
+from weft.apply.documents import Document, Segment, decode_document, encoding_of
+from weft.apply.markup import Marked, parse_markup
 from weft.errors import WeftError
 from weft.storage import read_bytes
 
@@ -30,52 +31,25 @@ _DECLARATION = re.compile(rb"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']
 _START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
 
 
-class Segment(NamedTuple):
-    """Where the content of a source and of its target is, in bytes of UTF-8."""
+def read_xml_document(path: Path, languages: Languages | None = None, everything: bool = False) -> Document:
+    """Read an XLIFF or TMX file: those of its segments that lack markup of their source.
 
-    source: slice
-    target: slice
-    line: int  # of the target
-
-
-class XmlDocument:
-    """A file whose targets can be replaced."""
-
-    def __init__(self, data: bytes, encoding: str, segments: Iterable[Segment]) -> None:
-        """``data`` is in UTF-8; ``encoding`` is that of the file."""
-        self._data, self._encoding = data, encoding
-        self.segments = sorted(segments, key=lambda segment: segment.target.start)
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Yield the source and the target of each segment, with their markup, as they are written in the file."""
-        for segment in self.segments:
-            yield self._data[segment.source].decode(), self._data[segment.target].decode()
-
-    def with_targets(self, targets: Iterable[str]) -> bytes:
-        """Return the bytes of the file with these targets, one for each segment."""
-        parts, place = [], 0
-        for segment, target in zip(self.segments, targets, strict=True):
-            parts += self._data[place : segment.target.start], target.encode()
-            place = segment.target.stop
-        data = b"".join([*parts, self._data[place:]])
-        return data if self._encoding == "utf-8" else encode_document(data.decode(), self._encoding)
-
-
-def read_xml_document(path: Path, languages: Languages | None = None) -> XmlDocument:
-    """Read an XLIFF or TMX file: those of its segments that have markup in their source and text in their target.
-
-    ``languages`` says which languages of a TMX file are source and target; without it, the file says which is the
-    source, and all others are targets. Raises WeftError.
+    These have markup in their source and text in their target, are to be translated, not approved, and have not the
+    same tags in both already; with ``everything``, also those. ``languages`` says which languages of a TMX file are
+    source and target; without it, the file says which is the source, and all others are targets. Raises WeftError.
     """
-    return parse_xml_document(read_bytes(path, _MOST_BYTES), str(path), languages)
+    return parse_xml_document(read_bytes(path, _MOST_BYTES), str(path), languages, everything)
 
 
-def parse_xml_document(data: bytes, file: str, languages: Languages | None = None) -> XmlDocument:
+def parse_xml_document(
+    data: bytes, file: str, languages: Languages | None = None, everything: bool = False
+) -> Document:
     """Return what ``read_xml_document`` does, from the bytes of a file; ``file`` is its name, for errors."""
     encoding = encoding_of(data, _DECLARATION, file)
     if encoding != "utf-8":
         data = decode_document(data, encoding, file).encode()
-    return XmlDocument(data, encoding, _Reader(data, file, languages).segments())
+    segments = _Reader(data, file, languages, everything).segments()
+    return Document(data, encoding, sorted(segments, key=lambda segment: segment.target.start))
 
 
 @dataclass(eq=False)
@@ -87,6 +61,7 @@ class _Element:
     namespaces: dict[str, str]  # that hold in it, by the attribute that declares them: xmlns or xmlns:prefix
     is_structure: bool  # it is of a kind that has segments in it, and so are all around it
     translate: str  # "no": is not to be translated
+    is_approved: bool
     line: int
     content: slice
     has_elements: bool = False
@@ -189,8 +164,8 @@ def _is_same(language: str, other: str) -> bool:
 class _Reader:
     """Follows expat through a file and collects its segments."""
 
-    def __init__(self, data: bytes, file: str, languages: Languages | None) -> None:
-        self._data, self._file, self._languages = data, file, languages
+    def __init__(self, data: bytes, file: str, languages: Languages | None, everything: bool) -> None:
+        self._data, self._file, self._languages, self._everything = data, file, languages, everything
         self._open: list[_Element] = []
         self._namespace = ""  # of the root
         self._format: _Format = _Xliff1()  # until the root says otherwise
@@ -234,10 +209,12 @@ class _Reader:
         name = name if namespace == self._namespace else ""
         is_structure = name in self._format.structure and (parent is None or parent.is_structure)
         translate = attributes.get("translate", parent.translate if parent else "yes")
+        approved = attributes.get("approved") == "yes" or attributes.get("state") in {"final", "signed-off"}
+        is_approved = approved or (parent is not None and parent.is_approved)
         tag = _START_TAG.match(self._data, self._parser.CurrentByteIndex)
         assert tag is not None  # as expat has seen one there
         line, content = self._parser.CurrentLineNumber, slice(tag.end(), tag.end())
-        self._open.append(_Element(name, attributes, namespaces, is_structure, translate, line, content))
+        self._open.append(_Element(name, attributes, namespaces, is_structure, translate, is_approved, line, content))
 
     def _recognise(self, root: str, attributes: dict[str, str]) -> _Format:
         """Tell from its root what kind of file this is."""
@@ -255,10 +232,23 @@ class _Reader:
         if not self._data.endswith(b"/>", 0, start):
             element.content = slice(start, self._parser.CurrentByteIndex)
         for source, target in self._format.closed(element, self._open):
-            if source is not None and target is not None and self._is_worth_it(source, target):
-                self._segments.append(Segment(source.content, target.content, target.line))
+            if source is not None and target is not None:
+                self._add(source, target)
 
-    def _is_worth_it(self, source: _Element, target: _Element) -> bool:
-        """Tell whether markup can go from one to the other; not if it would be in other namespaces there."""
-        translated = target.translate != "no" and self._data[target.content].strip()
-        return bool(translated) and source.has_elements and source.namespaces == target.namespaces
+    def _add(self, source: _Element, target: _Element) -> None:
+        """Make a segment of a pair if markup has to go from one to the other, and can."""
+        if not source.has_elements or target.translate == "no" or (target.is_approved and not self._everything):
+            return
+        if source.namespaces != target.namespaces:  # where tags may mean something else
+            return
+        markup = self._data[source.content].decode()
+        try:
+            ours, theirs = (parse_markup(one, "xliff") for one in (markup, self._data[target.content].decode()))
+        except WeftError as error:
+            raise WeftError(f"{self._file}:{target.line}: {error}") from None
+        if theirs.text.strip() and (self._everything or _tags(ours) != _tags(theirs)):
+            self._segments.append(Segment(markup, target.content, target.line))
+
+
+def _tags(marked: Marked) -> Counter[tuple[str, str | None]]:
+    return Counter((element.opening, element.closing) for element in marked.elements)

@@ -72,7 +72,7 @@ class Answer(NamedTuple):
 
     lines: list[str]  # one for each pair
     bad: list[BadLine]  # those that could not be aligned
-    bytes_read: int
+    done: int  # in units of the progress
 
 
 def answers(
@@ -85,7 +85,7 @@ def answers(
 ) -> Iterator[list[str]]:
     """Yield the lines of ``work(aligner, item)`` for each item, in order, computed in several processes.
 
-    ``work`` must be picklable. Bad lines go to ``warnings``, the pairs and bytes that are done to ``progress``.
+    ``work`` must be picklable. Bad lines go to ``warnings``, what is done to ``progress``.
     """
     workers = 1
     if plan.model.is_small_aligner and not one_process:  # a whole system is too large to be in memory twice
@@ -100,7 +100,7 @@ def answers(
         yield answer.lines
         pairs += len(answer.lines)
         rate = pairs / (time.perf_counter() - began)
-        progress.advance(answer.bytes_read, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
+        progress.advance(answer.done, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
     warnings.end()
 
 
