@@ -268,7 +268,7 @@ class GuidedConfig:
     """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
-    threshold: float = 0.3
+    threshold: float = 0.35
     """The probability that two words need to be linked."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
