@@ -27,7 +27,6 @@ class Segment(NamedTuple):
 
     source: str  # with its markup
     target: slice  # of the document in UTF-8
-    line: int  # where users find it: in the document, or in the file of translations
 
 
 class Document:

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.apply.documents import Document, Segment, decode_document, encoding_of
-from weft.apply.markup import parse_markup
+from weft.apply.markup import Marked, parse_markup
+from weft.errors import WeftError
 from weft.storage import read_bytes
 
 _MOST_BYTES = 1 << 27
@@ -73,38 +74,51 @@ class HtmlTags:
 class Page:
     """A page and the places of its segments."""
 
-    def __init__(self, text: str, encoding: str, segments: Sequence[slice], ignore_tags: Collection[str]) -> None:
-        self._text, self._encoding, self._segments = text, encoding, segments
+    def __init__(
+        self, file: str, text: str, encoding: str, segments: Sequence[slice], ignore_tags: frozenset[str]
+    ) -> None:
+        """``file`` is the page's name, for errors."""
+        self._file, self._text, self._encoding, self._segments = file, text, encoding, segments
         self.ignore_tags = ignore_tags
-
-    def __len__(self) -> int:
-        """Return the number of segments."""
-        return len(self._segments)
 
     def lines(self) -> Iterator[str]:
         """Yield the text of each segment without markup, in one line."""
-        for segment in self._segments:
-            source = _LINE_END.sub(" ", self._text[segment])
-            yield " ".join(parse_markup(source, "html", self.ignore_tags).text.split())
+        for number, place in enumerate(self._segments, 1):
+            yield " ".join(self._parse(self._source(place), number).text.split())
 
-    def translated(self, translations: Sequence[str]) -> Document:
+    def translated(self, translations: Sequence[str], file: str) -> Document:
         """Return the page with translations, which are plain text, one for each segment.
 
-        Those of sources with markup can have it transferred. Where a translation is empty, the page stays as it is.
+        Those of segments with markup can have it transferred. Where a translation is empty, the page stays as it is.
+        ``file`` is where they come from, for errors.
         """
+        if len(translations) != len(self._segments):
+            raise WeftError(
+                f"{file} has {len(translations):,} lines, but {self._file} {len(self._segments):,} segments; "
+                "translate line by line what --extract writes"
+            )
         parts: list[bytes] = []
         segments: list[Segment] = []
         size = last = 0
-        for line, (place, translation) in enumerate(zip(self._segments, translations, strict=True), 1):
-            source = self._text[place]
-            before = self._text[last : place.start].encode()
-            after = (html.escape(translation.strip(), quote=False) or source).encode()
+        for number, (place, translation) in enumerate(zip(self._segments, translations, strict=True), 1):
+            source, target = self._source(place), html.escape(translation.strip(), quote=False)
+            before, after = self._text[last : place.start].encode(), (target or self._text[place]).encode()
             parts += before, after
             size += len(before) + len(after)
             last = place.stop
-            if "<" in source and translation.strip():
-                segments.append(Segment(_LINE_END.sub(" ", source), slice(size - len(after), size), line))
+            if target and self._parse(source, number).elements:
+                segments.append(Segment(source, slice(size - len(after), size)))
         return Document(b"".join([*parts, self._text[last:].encode()]), self._encoding, segments)
+
+    def _source(self, place: slice) -> str:
+        """Return a segment as it is written, but with a space where a line ends."""
+        return _LINE_END.sub(" ", self._text[place])
+
+    def _parse(self, segment: str, number: int) -> Marked:
+        try:
+            return parse_markup(segment, "html", self.ignore_tags)
+        except WeftError as error:
+            raise WeftError(f"{self._file}: segment {number:,}: {error}") from None
 
 
 def read_page(path: Path, tags: HtmlTags) -> Page:
@@ -119,7 +133,7 @@ def parse_page(data: bytes, file: str, tags: HtmlTags) -> Page:
     text = decode_document(data, encoding, file)
     ignored = _NO_TEXT.union(map(str.lower, tags.ignore_tags))
     blocks = _BLOCKS.union(map(str.lower, tags.splitting_tags)).difference(map(str.lower, tags.non_splitting_tags))
-    return Page(text, encoding, list(_segments(text, blocks, ignored)), ignored)
+    return Page(file, text, encoding, list(_segments(text, blocks, ignored)), ignored)
 
 
 class _Tag(NamedTuple):

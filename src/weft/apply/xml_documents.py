@@ -247,7 +247,7 @@ class _Reader:
         except WeftError as error:
             raise WeftError(f"{self._file}:{target.line}: {error}") from None
         if theirs.text.strip() and (self._everything or _tags(ours) != _tags(theirs)):
-            self._segments.append(Segment(markup, target.content, target.line))
+            self._segments.append(Segment(markup, target.content))
 
 
 def _tags(marked: Marked) -> Counter[tuple[str, str | None]]:

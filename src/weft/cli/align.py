@@ -123,7 +123,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         warnings = Warnings(progress, f"the output has {form.gap} for it", options.strict)
         work = partial(_answer, options.format)
         out.write(form.start)
-        for lines in answers(work, blocks, plan, warnings, progress, options.line_buffered):
+        for lines in answers(work, blocks, plan, progress, warnings, options.line_buffered):
             out.writelines(lines)
             if options.line_buffered:
                 out.flush()
