@@ -16,7 +16,7 @@ from weft.errors import WeftError
 
 
 def parse(text: str, languages: tuple[str, str] | None = None) -> Document:
-    return parse_xml_document(text.encode(), "x", languages)
+    return parse_xml_document(text.encode(), "x", languages, everything=True)
 
 
 def xliff_1(units: str, root: str = 'version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"') -> str:
@@ -100,6 +100,30 @@ def test_segments(text: str, expected: list[tuple[str, str]]) -> None:
     assert document.with_targets([target for _, target in expected]) == text.encode()
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "unit", "is_taken"),
+    [
+        ("<g>a</g>", "A", "", True),
+        ("<g>a</g><x/>", "A<x/>", "", True),
+        ("<g>a</g>", "<g>A</g>", "", False),  # has all tags
+        ("<g>a</g>", "<x/><g>A</g>", "", False),  # and more
+        ("<g>a</g>", "<x/>A", "", True),
+        ("<g>a</g>", "A", "approved='yes'", False),
+        ("<g>a</g>", "A", "state='final'", False),
+        ("<g>a</g>", "A<!-- ? -->", "", False),  # remarks
+        ("<g>a</g>", "<mrk mtype='x-note'>A</mrk>", "", False),
+        ("<mrk>a</mrk><x/>", "<mrk>A</mrk>", "", True),
+        ("a<!-- b --><g/>", "A<g/>", "", False),
+    ],
+)
+def test_targets_with_all_tags_approved_or_with_remarks_are_left_alone_unless_everything_is_wanted(
+    source: str, target: str, unit: str, is_taken: bool
+) -> None:
+    text = xliff_1(f"<trans-unit {unit}><source>{source}</source><target>{target}</target></trans-unit>").encode()
+    assert list(parse_xml_document(text, "x").pairs()) == [(source, target)] * is_taken
+    assert list(parse_xml_document(text, "x", everything=True).pairs()) == [(source, target)]
+
+
 def test_languages_of_tmx_are_chosen() -> None:
     units = f'<tu>{TUVS}<tuv xml:lang="fr-FR"><seg><g>AA</g></seg></tuv></tu>'
     text = tmx(units, '<header srclang="*all*"/>')
@@ -156,6 +180,10 @@ def test_any_encoding(encoding: str, mark: bytes, letters: str) -> None:
         (b"<html/>", "x:1: neither XLIFF nor TMX, but <html>"),
         (b"<!DOCTYPE tmx [<!ENTITY a 'b'>]><tmx/>", "x:1: its DOCTYPE defines entities"),
         (b"<!DOCTYPE tmx SYSTEM 'x' [<!ENTITY a SYSTEM '/etc/passwd'>]><tmx/>", "x:1: its DOCTYPE defines entities"),
+        (
+            xliff_1(f"<trans-unit><source>{'<x/>' * 10_001}</source>\n<target>A</target></trans-unit>").encode(),
+            "x:2: a segment with more than 10,000 tags",
+        ),
         (b"<xliff>" * 1_000, "x:1: more than 500 elements within one another"),
         (b"<?xml version='1.0' encoding='rot13'?><xliff/>", "cannot be read as 'rot13'"),
         (b"<?xml version='1.0' encoding='windows-1'?><xliff/>", "cannot be read as 'windows-1'"),

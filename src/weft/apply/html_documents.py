@@ -29,7 +29,7 @@ _TOKEN = re.compile(
     | <[!?/][^>]*(?:>|\Z)""",
     re.DOTALL | re.VERBOSE,
 )  # what has no end goes on to the end of the page, as in browsers: so nothing is looked at twice
-_LINE_END = re.compile(r"(?<!\s)(?=<br[\s/>])", re.IGNORECASE)
+_LINE_END = re.compile(r"(?<=\S)(?=<br[\s/>])", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([^\s=/]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|(\S*)))?""")
 
 

@@ -28,15 +28,17 @@ Languages = tuple[str, str]
 _MOST_BYTES = 1 << 29
 _MOST_DEPTH = 500  # of elements within one another
 _DECLARATION = re.compile(rb"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
+_REMARK = re.compile(r"<(?:[!?]|(?:[\w.-]+:)?(?:mrk|sm|em)\b)")  # of translators and their tools
 _START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
 
 
 def read_xml_document(path: Path, languages: Languages | None = None, everything: bool = False) -> Document:
-    """Read an XLIFF or TMX file: those of its segments that lack markup of their source.
+    """Read an XLIFF or TMX file: those of its segments whose target has text and lacks tags of its source.
 
-    These have markup in their source and text in their target, are to be translated, not approved, and have not the
-    same tags in both already; with ``everything``, also those. ``languages`` says which languages of a TMX file are
-    source and target; without it, the file says which is the source, and all others are targets. Raises WeftError.
+    Not those that are approved, or have remarks in the target; with ``everything``, these as well, and all that have
+    tags in their source. What is not to be translated is always left out. ``languages`` says which languages of a TMX
+    file are source and target; without it, the file says which is the source, and all others are targets. Raises
+    WeftError.
     """
     return parse_xml_document(read_bytes(path, _MOST_BYTES), str(path), languages, everything)
 
@@ -246,9 +248,15 @@ class _Reader:
             ours, theirs = (parse_markup(one, "xliff") for one in (markup, self._data[target.content].decode()))
         except WeftError as error:
             raise WeftError(f"{self._file}:{target.line}: {error}") from None
-        if theirs.text.strip() and (self._everything or _tags(ours) != _tags(theirs)):
+        if theirs.text.strip() and (self._everything or _lacks_tags(ours, theirs)):
             self._segments.append(Segment(markup, target.content))
 
 
-def _tags(marked: Marked) -> Counter[tuple[str, str | None]]:
-    return Counter((element.opening, element.closing) for element in marked.elements)
+def _lacks_tags(source: Marked, target: Marked) -> bool:
+    """Tell whether a target lacks tags of its source, and has no remarks of its own, which a transfer takes out."""
+    ours, theirs = (
+        Counter((element.opening, element.closing) for element in side.elements) for side in (source, target)
+    )
+    if any(_REMARK.match(opening) for opening, _ in theirs - ours):
+        return False
+    return any(not opening.startswith(("<!", "<?")) for opening, _ in ours - theirs)
