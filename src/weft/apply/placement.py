@@ -22,12 +22,14 @@ import numpy as np
 from weft.apply.markup import Element
 from weft.text.words import Sentence, Span, raw_word_spans
 
-_FLOOR = 0.3  # probabilities below this count for nothing
+_FLOOR = 0.25  # probabilities below this count for nothing
 _BIAS = 0.05  # that a word must be worth to be taken in
 _INSIDE_WORD = 0.1  # what it costs to begin or end inside a word,
 _AT_HYPHEN = 0.02  # and at a hyphen
+_LIKELY = 0.05  # a probability that is better than none
 _LOCAL = 3.0  # words to the side of a tag after which they count 1/e
-_PARTS = re.compile(r"[-‐‑/_]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])")  # where words are cut: Google|-|Apps, Neu|Land
+# Where words are cut: Google|-|Apps, Neu|Land, CO|2.
+_PARTS = re.compile(r"[-‐‑/_]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)")
 
 
 class Stretch(NamedTuple):
@@ -38,7 +40,7 @@ class Stretch(NamedTuple):
 
 
 def cut_words(text: str, borders: Sequence[int] = ()) -> Sentence:
-    """Return the sentence of a text whose words are cut at hyphens, at capitals within them, and at ``borders``."""
+    """Return the sentence of a text whose words are cut at hyphens, before capitals and digits, and at ``borders``."""
     spans: list[Span] = []
     places = sorted(set(borders))
     for start, end in raw_word_spans(text):
@@ -79,7 +81,7 @@ class _Placer:
     def __init__(
         self, matrix: np.ndarray, source: Sentence, target: Sentence, elements: Sequence[Element], split: bool
     ) -> None:
-        self._matrix = np.where(matrix >= _FLOOR, matrix, 0)  # (source words, target words)
+        self._all, self._matrix = matrix, np.where(matrix >= _FLOOR, matrix, 0)  # (source words, target words)
         self._source, self._target, self._elements, self._split = source, target, elements, split
         self._starts, self._ends = np.array(source.spans, np.int64).reshape(-1, 2).T
         self._source_marks, self._target_marks = _marks(source), _marks(target)
@@ -149,7 +151,7 @@ class _Placer:
     def _without_marks(self, stretch: Stretch, words: np.ndarray) -> Stretch:
         """Leave out punctuation at the ends unless the source words begin or end with some."""
         first, last = stretch
-        begin, *_, end = np.flatnonzero(words)[[0, -1]]
+        begin, end = np.flatnonzero(words)[[0, -1]]
         while last - first > 1 and self._target_marks[first] and not self._source_marks[begin]:
             first += 1
         while last - first > 1 and self._target_marks[last - 1] and not self._source_marks[end]:
@@ -170,8 +172,11 @@ class _Placer:
             stretch = another
 
     def _between(self, number: int, taken: np.ndarray, within: Stretch) -> Stretch:
-        """Return a stretch for an element whose words have no link: from gap to gap."""
+        """Return a stretch for an element whose words have no link: the likeliest word, or from gap to gap."""
         element = self._elements[number]
+        likely = np.where(taken, 0, self._all[self._words(number)].sum(0))
+        if likely.max(initial=0) >= _LIKELY:
+            return Stretch(int(likely.argmax()), int(likely.argmax()) + 1)
         first = self._gap(element.start, taken, within, last=True)
         last = max(first, self._gap(element.end, taken, within))
         return Stretch(first, last if not taken[first:last].any() else first)
@@ -203,8 +208,10 @@ class _Placer:
         space_after = [place == len(text) or text[place].isspace() for place in (element.start, element.end)]
         (left, begin), (end, right) = self._space(stretch.first), self._space(stretch.last)
         if stretch.last > stretch.first:
-            return (left if space_after[0] else begin), (right if space_before[1] else end)
-        if element.is_span:  # white space alone
+            at_start = element.start == stretch.first == 0
+            at_end = element.end == len(text) and stretch.last == len(self._target)
+            return (left if space_after[0] or at_start else begin), (right if space_before[1] or at_end else end)
+        if element.is_span and text[element.start : element.end].isspace():
             return left, begin
         if not space_before[0] or (element.start == 0 and space_after[0]):
             return left, left
