@@ -255,8 +255,9 @@ class _Reader:
 def _lacks_tags(source: Marked, target: Marked) -> bool:
     """Tell whether a target lacks tags of its source, and has no remarks of its own, which a transfer takes out."""
     ours, theirs = (
-        Counter((element.opening, element.closing) for element in side.elements) for side in (source, target)
+        Counter(tag for element in side.elements for tag in (element.opening, element.closing) if tag)
+        for side in (source, target)
     )
-    if any(_REMARK.match(opening) for opening, _ in theirs - ours):
+    if any(map(_REMARK.match, theirs - ours)):
         return False
-    return any(not opening.startswith(("<!", "<?")) for opening, _ in ours - theirs)
+    return any(not tag.startswith(("<!", "<?")) for tag in ours - theirs)
