@@ -19,12 +19,12 @@ TagHandling = Literal["html", "xml", "xliff", "markdown"]
 """What is markup: tags of HTML, of XML, or of XLIFF and TMX, whose inline elements may hold code; or Markdown."""
 
 _NAME = r"[^\W\d][\w:.-]*"
-_ATTRIBUTES = r"""(?:[^"'<>/]|"[^"]*"|'[^']*'|/(?!>))*+"""
+_ATTRIBUTES = r"""(?:=\s*(?:"[^"]*"|'[^']*')|[^<>/]|/(?!>))*+"""
 _TAG = rf"<(?P<close>/?)(?P<name>{_NAME})(?P<attributes>{_ATTRIBUTES})(?P<empty>/?)>"
-_OTHER = r"<!--(?:.*?)-->|<\?(?:.*?)\?>|<![A-Za-z][^<>]*>"  # comments, instructions, declarations
-_DATA = r"<!\[CDATA\[(?P<data>.*?)\]\]>"
+_OTHER = r"(?P<other><!--|<\?|<!\[CDATA\[|<!(?=[A-Za-z]))"  # begins a comment, an instruction, data, a declaration,
+_ENDS = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>", "<!": ">"}  # which ends here
 _ENTITY = r"&(?P<entity>\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});"
-_XML = re.compile(rf"{_TAG}|{_DATA}|{_OTHER}|{_ENTITY}", re.DOTALL)
+_XML = re.compile(rf"{_TAG}|{_OTHER}|{_ENTITY}")
 _MARKDOWN = re.compile(
     r"(?P<image>!\[[^\[\]\n]*\]\([^()\s]*\))|(?P<link>\[)(?=[^\[\]\n]+\]\([^()\s]*\))|(?P<target>\]\([^()\s]*\))"
     r"|(?P<mark>\*\*\*|\*\*|\*|~~|`+|(?<!\w)__?|__?(?!\w))|\\[!-/:-@\[-`{-~]"
@@ -44,6 +44,7 @@ _BEGINNINGS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}  # of spans who
 _PREDEFINED = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _REFERENCE = re.compile(r"""\b(startRef|rid|id|i|pos|isolated)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _MOST_ELEMENTS = 10_000
+_MOST_DEPTH = 500
 
 
 class Element(NamedTuple):
@@ -118,6 +119,7 @@ class _Reader:
         self._length = self._size = 0  # of the text and of what is written
         self._same = True
         self._tags: list[_Tag] = []
+        self._ends: dict[str, dict[int, int]] = {}  # of elements whose content is no text, by name
 
     def _add(self, text: str, written: str | None = None) -> None:
         if written is None:
@@ -149,21 +151,27 @@ class _Reader:
         self._tags.append(_Tag(raw, self._length, kind, partner, **more))
 
     def read_xml(self, segment: str) -> None:
-        last = 0
-        matches = _XML.finditer(segment)
-        for match in matches:
-            if match.start() < last:  # inside an element that was taken as it is
-                continue
+        last = place = 0
+        missing: set[str] = set()  # ends that do not come any more, and are looked for once
+        while match := _XML.search(segment, place):
+            place = match.end()
+            if match["other"]:
+                end = _ENDS[match["other"]]
+                found = -1 if end in missing else segment.find(end, place)
+                if found < 0:
+                    missing.add(end)
+                    continue
+                place = found + len(end)
             self._add_text(segment[last : match.start()])
-            last = match.end()
             if match["name"]:
-                last = self._read_tag(segment, match)
+                place = self._read_tag(segment, match)
             elif match["entity"]:
                 self._add(self._character(match["entity"], match[0]), match[0])
-            elif match["data"] is not None:
-                self._add_data(match["data"])
+            elif match["other"] == "<![CDATA[":
+                self._add_data(segment[match.end() : place - len("]]>")])
             else:
-                self._tag(match[0], "alone")
+                self._tag(segment[match.start() : place], "alone")
+            last = place
         self._add_text(segment[last:])
 
     def _character(self, entity: str, raw: str) -> str:
@@ -182,7 +190,9 @@ class _Reader:
         is_code = self._handling == "xliff" and name in _CODE
         raw, end = match[0], match.end()
         if (is_code or name in self._ignored) and not match["close"] and not match["empty"]:
-            end = _end_of_element(segment, name, end)
+            if name not in self._ends:
+                self._ends[name] = _element_ends(segment, name)
+            end = self._ends[name].get(end, end)  # if it is not closed, its opening tag stands alone
             raw = segment[match.start() : end]
         if is_code:
             self._read_code(raw, name, match["attributes"])
@@ -242,14 +252,16 @@ class _Reader:
         return Marked(text, tuple(_elements(self._tags, text)), "".join(self._written), places)
 
 
-def _end_of_element(segment: str, name: str, start: int) -> int:
-    """Return where the element ends whose opening tag ends at ``start``; elements of its name may be inside it."""
-    depth = 1
-    for match in re.finditer(rf"<(/?){re.escape(name)}(?![\w:.-]){_ATTRIBUTES}(/?)>", segment[start:], re.IGNORECASE):
-        depth += -1 if match[1] else 0 if match[2] else 1
-        if depth == 0:
-            return start + match.end()
-    return start  # it is not closed: its opening tag stands alone
+def _element_ends(segment: str, name: str) -> dict[int, int]:
+    """Return where each element of a name ends, by the end of its opening tag; others of its name may be inside it."""
+    ends: dict[int, int] = {}
+    opened: list[int] = []
+    for match in re.finditer(rf"<(/?){re.escape(name)}(?![\w:.-]){_ATTRIBUTES}(/?)>", segment, re.IGNORECASE):
+        if not match[1] and not match[2]:
+            opened.append(match.end())
+        elif match[1] and opened:
+            ends[opened.pop()] = match.end()
+    return ends
 
 
 def _elements(tags: Sequence[_Tag], text: str) -> list[Element]:
@@ -282,13 +294,18 @@ def _elements(tags: Sequence[_Tag], text: str) -> list[Element]:
     for number in (*nested, *(number for numbers in loose.values() for number in numbers)):
         found[number] = _alone(tags[number], text, "right")
     numbers = {first: number for number, first in enumerate(sorted(found))}
-    elements = []
+    elements: list[Element] = []
+    depths: list[int] = []
     for first in numbers:
         outer = around[first]
         while outer is not None and (found[outer].closing is None or found[outer].crosses):
             outer = around[outer]
+        around[first] = outer  # so that the way from what is inside it is short
         parent = None if outer is None or found[first].crosses else numbers[outer]
+        depths.append(1 if parent is None else depths[parent] + 1)
         elements.append(found[first]._replace(parent=parent))
+    if max(depths, default=0) > _MOST_DEPTH:
+        raise WeftError(f"a segment with more than {_MOST_DEPTH} elements within one another: is it one sentence?")
     return elements
 
 
