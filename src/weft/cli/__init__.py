@@ -18,6 +18,7 @@ from weft.cli import (
     models,
     plot,
     prepare,
+    project,
     show,
     symmetrize,
     train,
@@ -31,6 +32,7 @@ from weft.command import run_as_command
 _COMMANDS = {
     "align": align.align,
     "transfer": transfer.transfer,
+    "project": project.project,
     "models": models.models,
     "train": train.train,
     "tune": tune.tune,
