@@ -111,7 +111,7 @@ class Way(NamedTuple):
 
     def targets(self, aligner: WindowedAligner, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         """Yield the target of each pair with the markup of its source."""
-        from weft.apply.transfer import transfer
+        from weft.apply.markup_transfer import transfer
 
         return transfer(aligner, pairs, self.handling, ignore_tags=self.ignore_tags, split=self.split)
 
