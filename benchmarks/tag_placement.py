@@ -7,7 +7,7 @@
 The two files have the same tagged segments in both languages, a line each, or the JSON of
 github.com/salesforce/localization-xml-mt; lines are those of github.com/amazon-science/mt-markup-tags; the scorer is
 github.com/lilt/markup-tag-evaluation. None of them is part of weft. References lose their tags and get those of the
-source by ``weft.apply.transfer``.
+source by ``weft.apply.markup_transfer``.
 
 To compare another aligner with the same words and the same placement: ``OUT/words.tsv`` has the words of the tagged
 segments, lower-cased, and ``--links FILE`` reads links of these lines instead of aligning.
@@ -24,7 +24,7 @@ import numpy as np
 import weft
 from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
-from weft.apply.transfer import sentences_to_align, with_markup
+from weft.apply.markup_transfer import sentences_to_align, with_markup
 from weft.links import Links, read_links
 from weft.text.words import Sentence
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.align.alignment import Alignment
 from weft.apply.markup import TagHandling, parse_markup
-from weft.apply.transfer import sentences_to_align, with_markup
+from weft.apply.markup_transfer import sentences_to_align, with_markup
 
 
 def transfer_by(

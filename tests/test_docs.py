@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"{name}.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
         for language, side in (("de", 0), ("ro", 0), ("en", 1)):
             (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "letters.tsv").write_bytes((tmp_path / "corpus.tsv").read_bytes())
     for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):
         (tmp_path / f"{name}.links").write_text("0-0 1-1\n" * len(pairs))

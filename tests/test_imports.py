@@ -18,7 +18,7 @@ LAYERS = [
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # A method of aligners that belongs to a later layer: it is imported when it is called.
-METHODS = {("weft.align.windowed", "weft.apply.transfer"), ("weft.align.windowed", "weft.apply.markup")}
+METHODS = {("weft.align.windowed", "weft.apply.markup_transfer"), ("weft.align.windowed", "weft.apply.markup")}
 
 
 def layer_of(module: str) -> int | None:

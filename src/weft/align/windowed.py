@@ -109,9 +109,9 @@ class WindowedAligner(ABC):
     def transfer(self, source: str, target: str, handling: TagHandling = "html", **options: Any) -> str:
         """Return the target, a translation of the source, with the inline markup of the source.
 
-        Options are those of ``weft.apply.transfer.transfer``, which is faster for many segments.
+        Options are those of ``weft.apply.markup_transfer.transfer``, which is faster for many segments.
         """
-        from weft.apply.transfer import transfer  # a later layer, which is here for users to find
+        from weft.apply.markup_transfer import transfer  # a later layer, which is here for users to find
 
         return next(transfer(self, [(source, target)], handling, **options))
 

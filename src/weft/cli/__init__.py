@@ -22,6 +22,7 @@ from weft.cli import (
     show,
     symmetrize,
     train,
+    transfer,
     translate,
     tune,
 )
@@ -30,6 +31,7 @@ from weft.command import run_as_command
 
 _COMMANDS = {
     "align": align.align,
+    "transfer": transfer.transfer,
     "project": project.project,
     "models": models.models,
     "train": train.train,
