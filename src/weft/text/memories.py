@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -47,12 +46,13 @@ def memory_pairs(file: str, entries: Iterable[Entry], languages: tuple[str, ...]
     for entry in entries:
         texts = _one_of_each(entry.texts)
         if len(seen) < _MOST_NAMED:
-            seen.update(language for language, _ in texts)
+            seen.update(language[:_MOST_NAMED] for language, _ in texts)
         if not chosen and len(texts) > 1:
             chosen = _languages_of(texts[:2])
-        sides = [text for text in _sides(texts, chosen) if text is not None]
+        sides = list(_sides(texts, chosen))
         if not languages and len(texts) > max(1, len(sides)):
-            named = _named({*chosen, *(language for language, _ in texts)})
+            here = {language for language, _ in texts}
+            named = _named(here | {code for code in chosen if not any(is_language(one, code) for one in here)})
             raise WeftError(
                 f"{file}:{entry.line}: more than two languages ({named}): say which two to read with --languages, "
                 """or the setting languages='["de", "en"]' of prepare, train and tune"""
@@ -87,24 +87,32 @@ def _languages_of(texts: Texts) -> tuple[str, ...]:
     return full if len(set(plain)) < len(set(full)) else plain
 
 
-def _sides(texts: Texts, languages: tuple[str, ...]) -> Iterator[str | None]:
-    """Yield the text of each language, or one of which the file does not say the language."""
-    unknown = (text for language, text in texts if not language)
+def _sides(texts: Texts, languages: tuple[str, ...]) -> Iterator[str]:
+    """Yield the text of each language, or one of which the file does not say the language. Those missing are left out.
+
+    No text is taken twice, as one in en-US could be, which may be en-US or en.
+    """
+    left = list(texts)
     for wanted in languages:
-        known = (text for language, text in texts if wanted and is_language(language, wanted))
-        yield next(known, None) or next(unknown, None)
+        fitting = [one for one in left if not one[0] or is_language(one[0], wanted)]
+        if fitting:
+            best = min(fitting, key=lambda one: (not one[0], _plain(one[0]) != _plain(wanted)))
+            left.remove(best)
+            yield best[1]
 
 
-@functools.lru_cache(1_000)
 def is_language(code: str, wanted: str) -> bool:
     """Tell whether a code such as en-US or EN_us is of a wanted language such as en or en-us."""
-    code, wanted = (one.lower().replace("_", "-") for one in (code, wanted))
-    return code == wanted or code.startswith(f"{wanted}-")
+    return f"{_plain(code)}-".startswith(f"{_plain(wanted)}-")
 
 
 def primary(code: str) -> str:
     """Return the language alone of a code such as en-US."""
-    return code.lower().replace("_", "-").partition("-")[0]
+    return _plain(code).partition("-")[0]
+
+
+def _plain(code: str) -> str:
+    return code.lower().replace("_", "-")
 
 
 def _as_line(text: str) -> bytes:

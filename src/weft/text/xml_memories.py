@@ -63,7 +63,7 @@ class _Document:
                 raise self._error("a tag or comment of more than 16 MB; remove it")
             if len(self._parser.intern) > names:
                 names = len(self._parser.intern)
-                if sum(map(len, self._parser.intern)) > _LONGEST_NAMES:
+                if sum(len(name or "") for name in self._parser.intern) > _LONGEST_NAMES:
                     raise self._error(f"{names:,} names of elements and attributes; is it {self.root.upper()}?")
             yield from self._ready
             self._ready.clear()
@@ -125,9 +125,12 @@ class _Document:
     def _add(self, text: str) -> None:
         if self._text is not None and not self._code_depth:
             self._text.append(text)
-            self._held += len(text) + _OVERHEAD
-            if self._held > _LONGEST_ENTRY:
-                raise self._error(f"a unit with more than {_LONGEST_ENTRY >> 20} MB of text; remove it")
+            self._hold(text)
+
+    def _hold(self, text: str) -> None:
+        self._held += len(text) + _OVERHEAD
+        if self._held > _LONGEST_ENTRY:
+            raise self._error(f"a unit with more than {_LONGEST_ENTRY >> 20} MB of text; remove it")
 
     def _character(self, code: str) -> str:
         """Return the character of <cp hex="..."/>."""
@@ -140,7 +143,7 @@ class _Document:
 
     def _begin_text(self, language: str) -> None:
         self._language, self._text, self._text_depth = language, [], len(self._open)
-        self._held += len(language) + _OVERHEAD
+        self._hold(language)
 
     def begin(self, name: str, parent: str, attributes: dict[str, str]) -> None:
         """Take note of an element outside of segments."""
