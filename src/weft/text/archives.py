@@ -17,6 +17,7 @@ from weft.text.streams import Input
 
 _DAMAGE = (OSError, EOFError, RuntimeError, ValueError, struct.error, zipfile.BadZipFile)  # RuntimeError: encrypted
 _MOST_NAMED = 10  # texts in a message
+_LONGEST_NAME = 200  # of a member that may hold text
 
 
 class _Text(NamedTuple):
@@ -38,7 +39,7 @@ def open_archive(name: str, languages: tuple[str, ...] = ()) -> Iterator[tuple[I
                 raise WeftError(f"{name}: of a kind of compression that can be a bomb; unpack it")
             streams = [opened.enter_context(archive.open(member)) for member in members]
         except _DAMAGE as error:
-            raise WeftError(f"{name}: cannot be read: {error}") from None
+            raise WeftError(f"{name}: cannot be read: {str(error)[:100]}") from None
         # The bytes that are passed over count as read in proportion.
         share = os.path.getsize(name) / max(1, sum(member.file_size for member in members))
         sides = [_side(f"{name}/{one.filename}", stream, share) for one, stream in zip(members, streams, strict=True)]
@@ -54,7 +55,8 @@ def _texts(members: Sequence[str]) -> list[_Text]:
     endings: dict[str, set[str]] = defaultdict(set)
     for member in members:
         name, _, ending = member.rpartition(".")
-        if not os.path.basename(name).startswith("."):  # as files of macOS beside the real ones do
+        is_hidden = os.path.basename(name).startswith(".")  # as what macOS puts beside real files
+        if not is_hidden and len(member) <= _LONGEST_NAME:
             endings[name].add(ending)
     found = []
     for name, languages in endings.items():

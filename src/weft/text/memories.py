@@ -90,7 +90,7 @@ def _languages_of(texts: Texts) -> tuple[str, ...]:
 def _sides(texts: Texts, languages: tuple[str, ...]) -> Iterator[str]:
     """Yield the text of each language, or one of which the file does not say the language. Those missing are left out.
 
-    No text is taken twice, as one in en-US could be, which may be en-US or en.
+    No text is taken twice: one in en-US would do for en-US and for en.
     """
     left = list(texts)
     for wanted in languages:

@@ -17,7 +17,7 @@ from weft.errors import WeftError
 
 LONGEST_LINE = 1 << 24
 TOO_LONG = b"\xff too long"  # stands for such a line: invalid UTF-8, so that no good line equals it
-_FRAME = 1 << 20  # bytes of text that are compressed together
+_FRAME = 1 << 18  # bytes of text that are compressed together
 _DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 
 # -- reading -----------------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ class Input:
         return self._counted - before
 
     def _unreadable(self, error: Exception) -> WeftError:
-        return WeftError(f"{self.name}: cannot be read to its end: {error}")
+        return WeftError(f"{self.name}: cannot be read to its end: {str(error) or 'it is cut off'}")
 
 
 class Lines:

@@ -77,7 +77,9 @@ class _Document:
             problem = f"broken XML ({expat.ErrorString(error.code)}); repair the file, or export it again"
             raise self._error(problem, error.lineno) from None
         except (LookupError, ValueError):
-            raise self._error("of an encoding that XML readers need not know; convert it to UTF-8") from None
+            raise self._error(
+                "its encoding cannot be read; convert it to UTF-8, and say so in its first line"
+            ) from None
 
     def _error(self, problem: str, line: int = 0) -> WeftError:
         return WeftError(f"{self._file.name}:{line or self._parser.CurrentLineNumber}: {problem}")
