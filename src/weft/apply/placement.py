@@ -1,55 +1,33 @@
 """Where the elements of a source segment belong in its translation.
 
-With S the words inside an element and p(s, t) the probability of a link, a target word t is worth
-
-    gain(t) = Σ over s in S of p(s, t) − Σ over s not in S of p(s, t)
-
-to the element, and its place is the stretch of target words with the greatest sum of gains. Elements inside another one
-are placed inside its stretch, and elements side by side have stretches that do not meet. What stands word for word in
-the translation as well, such as a name, is where it stands. A tag without content is placed where it is crossed by the
-least probability: between the translations of what is before it and of what is after it.
+The place of an element is the stretch of target words with the greatest sum of gains (``spans``). Elements inside
+another one are placed inside its stretch, and elements side by side have stretches that do not meet. What stands word
+for word in the translation as well, such as a name, is where it stands. A tag without content is placed where it is
+crossed by the least probability: between the translations of what is before it and of what is after it, beside that of
+the word that it touches.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
+import heapq
+import math
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from weft.apply.markup import Element
-from weft.text.words import Sentence, Span, raw_word_spans
+from weft.apply.elements import Element, Leaning, TagKind
+from weft.apply.spans import gains, shares
+from weft.apply.word_parts import Copies, Stretch, border_costs
+from weft.text.words import Sentence, Span
 
-_FLOOR = 0.25  # probabilities below this count for nothing
-_BIAS = 0.05  # that a word must be worth to be taken in
-_INSIDE_WORD = 0.1  # what it costs to begin or end inside a word,
-_AT_HYPHEN = 0.02  # and at a hyphen
+_FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
 _LIKELY = 0.05  # a probability that is better than none
 _LOCAL = 3.0  # words to the side of a tag after which they count 1/e
-# Where words are cut: Google|-|Apps, Neu|Land, CO|2.
-_PARTS = re.compile(r"[-‐‑/_]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)")
-
-
-class Stretch(NamedTuple):
-    """Target words from ``first`` to before ``last``; none if both are the same."""
-
-    first: int
-    last: int
-
-
-def cut_words(text: str, borders: Sequence[int] = ()) -> Sentence:
-    """Return the sentence of a text whose words are cut at hyphens, before capitals and digits, and at ``borders``."""
-    spans: list[Span] = []
-    places = sorted(set(borders))
-    for start, end in raw_word_spans(text):
-        cuts = {start, end} | {place for place in places if start < place < end}
-        for match in _PARTS.finditer(text, start, end):
-            cuts |= {match.start(), match.end()}
-        ordered = sorted(cuts)
-        spans += itertools.pairwise(ordered)
-    return Sentence(text, tuple(spans), raw=True)
+_SPACES = 10  # in a row that are looked at
+_TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
 
 
 def place_elements(
@@ -59,20 +37,48 @@ def place_elements(
 
     ``matrix`` has the probabilities of links (source words, target words); None: nothing is known but lengths.
     """
-    if matrix is None or not matrix.size:
-        matrix = _diagonal(len(source), len(target))
-    placer = _Placer(matrix, source, target, elements, split)
-    placer.place(None, Stretch(0, len(target)))
+    if matrix is None or matrix.max(initial=0) < _LIKELY:
+        stretches = _by_length(source, target, elements)
+    else:
+        stretches = _Placer(matrix, source, target, elements, split).place()
     return [
-        [placer.characters(element, stretch) for stretch in placer.stretches[number]]
-        for number, element in enumerate(elements)
+        [_characters(source.text, target, element, stretch) for stretch in found]
+        for element, found in zip(elements, stretches, strict=True)
     ]
 
 
-def _diagonal(rows: int, columns: int) -> np.ndarray:
-    """Return probabilities of sentences of which nothing is known but their lengths."""
-    places = np.arange(rows) * columns // max(rows, 1)
-    return (places[:, None] == np.arange(columns)).astype(np.float32)
+def _words(source: Sentence, elements: Sequence[Element]) -> list[Stretch]:
+    """Return the source words of each element; of one without words, the place between words."""
+    starts, ends = ([span[side] for span in source.spans] for side in (0, 1))
+    return [
+        Stretch(first := bisect_right(ends, element.start), max(first, bisect_left(starts, element.end)))
+        for element in elements
+    ]
+
+
+def _by_length(source: Sentence, target: Sentence, elements: Sequence[Element]) -> list[list[Stretch]]:
+    """Return where elements are if the target has the words of the source, one after the other."""
+    scale = len(target), max(len(source), 1)
+    return [
+        [Stretch(first * scale[0] // scale[1], last * scale[0] // scale[1])] for first, last in _words(source, elements)
+    ]
+
+
+class _Room(NamedTuple):
+    """Where the elements go that are inside another one, or inside none."""
+
+    words: Stretch
+    """The source words of what is around them."""
+    within: Stretch
+    """Its target words."""
+    taken: list[bool]
+    """Which target words are not free. (target words,)"""
+
+    def is_free(self, stretch: Stretch) -> bool:
+        return not any(self.taken[stretch.first : stretch.last])
+
+    def take(self, stretch: Stretch) -> None:
+        self.taken[stretch.first : stretch.last] = [True] * (stretch.last - stretch.first)
 
 
 class _Placer:
@@ -81,179 +87,195 @@ class _Placer:
     def __init__(
         self, matrix: np.ndarray, source: Sentence, target: Sentence, elements: Sequence[Element], split: bool
     ) -> None:
-        self._all, self._matrix = matrix, np.where(matrix >= _FLOOR, matrix, 0)  # (source words, target words)
         self._source, self._target, self._elements, self._split = source, target, elements, split
-        self._starts, self._ends = np.array(source.spans, np.int64).reshape(-1, 2).T
-        self._source_marks, self._target_marks = _marks(source), _marks(target)
-        self._costs = _border_costs(target)
-        self._inner: dict[int | None, list[int]] = {}
+        self._words = _words(source, elements)
+        self._matrix = matrix  # (source words, target words)
+        self._kept = np.where(matrix >= _FLOOR, matrix, 0)
+        self._sums = np.zeros((len(matrix) + 1, len(target)))  # over the source words before each
+        np.cumsum(matrix, axis=0, out=self._sums[1:])
+        self._shares = shares(target.words)
+        self._costs = border_costs(target)
+        self._copies = Copies(source.text, target, self._costs)
+        self._inner: dict[int | None, list[int]] = defaultdict(list)
         for number, element in enumerate(elements):
-            self._inner.setdefault(element.parent, []).append(number)
-        self.stretches: dict[int, list[Stretch]] = {}
+            self._inner[element.parent].append(number)
+        self._found: dict[int, list[Stretch]] = {}
 
-    def place(self, outer: int | None, within: Stretch) -> None:
-        """Place all elements inside another one, or those inside none, in a stretch of the target."""
-        taken = np.zeros(len(self._target), bool)
-        taken[: within.first] = taken[within.last :] = True
-        inner = self._inner.get(outer, [])
-        waiting = {number: words for number in inner if (words := self._words(number)).any()}
+    def place(self) -> list[list[Stretch]]:
+        """Return the stretches of target words of each element."""
+        outer: list[int | None] = [None]
+        for number in outer:  # which grows
+            self._place_inner(number)
+            outer += [one for one in self._inner[number] if one in self._inner]
+        return [self._found[number] for number in range(len(self._elements))]
+
+    def _place_inner(self, outer: int | None) -> None:
+        """Place all elements inside another one, or those inside none."""
+        words = Stretch(0, len(self._source)) if outer is None else self._words[outer]
+        within = Stretch(0, len(self._target)) if outer is None else self._found[outer][0]
+        taken = [not within.first <= word < within.last for word in range(len(self._target))]
+        room = _Room(words, within, taken)
+        with_words = [number for number in self._inner[outer] if self._words[number].last > self._words[number].first]
+        waiting = [self._best(number, room) for number in with_words]
+        heapq.heapify(waiting)
         while waiting:  # the surest first
-            found = {number: self._best(number, words, taken, within) for number, words in waiting.items()}
-            number = max(found, key=lambda one: found[one][0])
-            stretch = found[number][1] or self._between(number, taken, within)
-            self.stretches[number] = [stretch, *self._more(waiting.pop(number), stretch, taken)]
+            _, number, stretch = heapq.heappop(waiting)
+            if stretch is not None and not room.is_free(stretch):  # one that is surer has a part of it
+                heapq.heappush(waiting, self._best(number, room))
+                continue
+            stretch = stretch or self._between(number, room)
+            self._found[number] = [stretch, *self._more(number, stretch, room)]
             if not self._elements[number].crosses:
-                for first, last in self.stretches[number]:
-                    taken[first:last] = True
-        for number in inner:
-            if number not in self.stretches:
-                place = self._gap(self._elements[number].start, taken, within)
-                self.stretches[number] = [Stretch(place, place)]
-        for number in inner:
-            self.place(number, self.stretches[number][0])
+                for one in self._found[number]:
+                    room.take(one)
+        for number in self._inner[outer]:
+            if number not in self._found:
+                self._found[number] = [self._place_empty(number, room)]
 
-    def _words(self, number: int) -> np.ndarray:
-        """Return which source words an element has. (source words,)"""
-        element = self._elements[number]
-        return (self._starts < element.end) & (self._ends > element.start)
+    def _best(self, number: int, room: _Room) -> tuple[float, int, Stretch | None]:
+        """Return what an element loses without its best stretch, as a negative number, and that stretch.
 
-    def _best(self, number: int, words: np.ndarray, taken: np.ndarray, within: Stretch) -> tuple[float, Stretch | None]:
-        """Return the best stretch for an element and what it is worth; None if nothing is worth anything."""
-        if words.all() and not taken[within.first : within.last].any() and within.last > within.first:
-            return np.inf, within
-        gains = self._gains(words)
-        copies = [copy for copy in self._copies(number) if not taken[copy.first : copy.last].any()]
+        None if nothing is worth anything.
+        """
+        element, words = self._elements[number], self._words[number]
+        if words == room.words and room.within.last > room.within.first and room.is_free(room.within):
+            return -math.inf, number, room.within
+        worths = self._gains(words)
+        copies = list(filter(room.is_free, self._copies.of(element.start, element.end)))
         if copies:
-            worth, copy = max((max(gains[first:last].sum(), 0), Stretch(first, last)) for first, last in copies)
-            return 1 + worth, copy
-        worth, stretch = _greatest_sum(gains, self._costs, taken)
-        return worth, stretch and self._without_marks(stretch, words)
+            copy = max(copies, key=lambda one: sum(worths[one.first : one.last]))
+            return -1 - max(sum(worths[copy.first : copy.last]), 0), number, copy
+        worth, stretch = _greatest_sum(worths, self._costs, room)
+        return -worth, number, stretch and self._without_marks(stretch, words)
 
-    def _gains(self, words: np.ndarray) -> np.ndarray:
+    def _gains(self, words: Stretch) -> list[float]:
         """Return what each target word is worth to an element with these source words. (target words,)"""
-        return self._matrix[words].sum(0) - self._matrix[~words].sum(0) - _BIAS
+        inside = self._sums[words.last] - self._sums[words.first]
+        return gains(inside, self._sums[-1] - inside, self._shares)[0].tolist()
 
-    def _copies(self, number: int) -> Iterator[Stretch]:
-        """Yield where the text of an element stands in the target, letter by letter."""
-        element, text = self._elements[number], self._target.text
-        wanted = self._source.text[element.start : element.end].strip()
-        if not (wanted.isdigit() or (len(wanted) > 1 and any(map(str.isalpha, wanted)))):
-            return
-        first_at = {start: number for number, (start, _) in enumerate(self._target.spans)}
-        last_at = {end: number for number, (_, end) in enumerate(self._target.spans)}
-        place = text.find(wanted)
-        while place >= 0:
-            first, last = first_at.get(place), last_at.get(place + len(wanted))
-            if first is not None and last is not None and self._costs[[first, last + 1]].max() <= _AT_HYPHEN:
-                yield Stretch(first, last + 1)
-            place = text.find(wanted, place + 1)
-
-    def _without_marks(self, stretch: Stretch, words: np.ndarray) -> Stretch:
+    def _without_marks(self, stretch: Stretch, words: Stretch) -> Stretch:
         """Leave out punctuation at the ends unless the source words begin or end with some."""
         first, last = stretch
-        begin, end = np.flatnonzero(words)[[0, -1]]
-        while last - first > 1 and self._target_marks[first] and not self._source_marks[begin]:
+        while last - first > 1 and _is_mark(self._target, first) and not _is_mark(self._source, words.first):
             first += 1
-        while last - first > 1 and self._target_marks[last - 1] and not self._source_marks[end]:
+        while last - first > 1 and _is_mark(self._target, last - 1) and not _is_mark(self._source, words.last - 1):
             last -= 1
         return Stretch(first, last)
 
-    def _more(self, words: np.ndarray, stretch: Stretch, taken: np.ndarray) -> Iterator[Stretch]:
+    def _more(self, number: int, stretch: Stretch, room: _Room) -> Iterator[Stretch]:
         """Yield other stretches for an element that may be split."""
         if not self._split:
             return
-        gains, taken = self._gains(words), taken.copy()
+        worths, room = self._gains(self._words[number]), room._replace(taken=room.taken.copy())
         while True:
-            taken[max(stretch.first - 1, 0) : stretch.last + 1] = True  # what touches it is no other stretch
-            worth, another = _greatest_sum(gains, self._costs, taken)
+            room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(worths))))  # no other may touch it
+            worth, another = _greatest_sum(worths, self._costs, room)
             if another is None or worth < _FLOOR:
                 return
             yield another
             stretch = another
 
-    def _between(self, number: int, taken: np.ndarray, within: Stretch) -> Stretch:
+    def _between(self, number: int, room: _Room) -> Stretch:
         """Return a stretch for an element whose words have no link: the likeliest word, or from gap to gap."""
-        element = self._elements[number]
-        likely = np.where(taken, 0, self._all[self._words(number)].sum(0))
+        words = self._words[number]
+        likely = np.where(room.taken, 0, self._matrix[words.first : words.last].sum(0))
         if likely.max(initial=0) >= _LIKELY:
             return Stretch(int(likely.argmax()), int(likely.argmax()) + 1)
-        first = self._gap(element.start, taken, within, last=True)
-        last = max(first, self._gap(element.end, taken, within))
-        return Stretch(first, last if not taken[first:last].any() else first)
+        first = self._gap(words.first, "right", room)
+        between = Stretch(first, max(first, self._gap(words.last, "left", room)))
+        return between if room.is_free(between) else Stretch(first, first)
 
-    def _gap(self, place: int, taken: np.ndarray, within: Stretch, last: bool = False) -> int:
-        """Return where between the target words a place between source words is: the first such place, or the last."""
-        before, after = self._ends <= place, self._starts >= place
-        distance = np.arange(len(before)) - before.sum()
-        nearness = np.exp(-np.where(before, -1 - distance, distance) / _LOCAL)
-        mass_before, mass_after = (nearness * before) @ self._matrix, (nearness * after) @ self._matrix
-        crossed = np.concatenate([[0], np.cumsum(mass_after)]) + mass_before.sum()
-        crossed -= np.concatenate([[0], np.cumsum(mass_before)])
-        inside = np.zeros(len(crossed), bool)  # of the stretch of another element
-        inside[1:-1] = taken[1:] & taken[:-1]
-        inside[[*range(within.first), *range(within.last + 1, len(crossed))]] = True
-        inside[[within.first, within.last]] = False
-        crossed[inside] = np.inf
-        if within.first == 0 and not before.any():
-            return 0
-        if within.last == len(taken) and not after.any():
-            return len(taken)
-        least = np.flatnonzero(crossed <= crossed.min() + 1e-6)
-        return int(least[-1 if last else 0])
+    def _place_empty(self, number: int, room: _Room) -> Stretch:
+        """Return the place of an element without words: in a word that both sides have, or in a gap."""
+        element = self._elements[number]
+        for copy in self._copies.of(element.start, element.end):
+            if not all(room.taken[copy.first - 1 : copy.first + 1]):
+                return copy
+        place = self._gap(self._words[number].first, element.leans, room)
+        return Stretch(place, place)
 
-    def characters(self, element: Element, stretch: Stretch) -> Span:
-        """Return the characters of a stretch; white space at its ends goes where it is in the source."""
-        text = self._source.text
-        space_before = [place == 0 or text[place - 1].isspace() for place in (element.start, element.end)]
-        space_after = [place == len(text) or text[place].isspace() for place in (element.start, element.end)]
-        (left, begin), (end, right) = self._space(stretch.first), self._space(stretch.last)
-        if stretch.last > stretch.first:
-            at_start = element.start == stretch.first == 0
-            at_end = element.end == len(text) and stretch.last == len(self._target)
-            return (left if space_after[0] or at_start else begin), (right if space_before[1] or at_end else end)
-        if element.is_span and text[element.start : element.end].isspace():
-            return left, begin
-        if not space_before[0] or (element.start == 0 and space_after[0]):
-            return left, left
-        if not space_after[0] or element.start == len(text):
-            return begin, begin
-        return min(left + 1, begin), min(left + 1, begin)
+    def _gap(self, word: int, leans: Leaning, room: _Room) -> int:
+        """Return before which target word a tag goes that is before a source word."""
+        taken, within = room.taken, room.within
+        if word == room.words.first:
+            return within.first
+        if word == room.words.last:
+            return within.last
+        if leans == "right" and not any(map(str.isalpha, self._source.words[word - 1])):
+            leans = "left"  # it stays after the punctuation or the number that it follows
+        before, after = self._kept[:word], self._kept[word:]
+        nearness = np.exp(-np.arange(len(self._kept)) / _LOCAL)
+        mass_before, mass_after = nearness[: len(before)] @ before[::-1], nearness[: len(after)] @ after
+        crossed = np.zeros(len(taken) + 1)  # by links, if the tag is before each of the target words
+        np.cumsum(mass_after - mass_before, out=crossed[1:])
+        if leans != "left":
+            crossed[:-1] -= _TOUCHED * after[0]
+        if leans != "right":
+            crossed[1:] -= _TOUCHED * before[-1]
+        free = [place for place in range(*within) if not (taken[place - 1] and taken[place])]
+        if leans == "right" and not _is_mark(self._source, word):
+            free = [place for place in free if not self._clings(place)]
+        free = [within.first, *free, within.last]
+        least = crossed[free].min() + 1e-6
+        found = [place for place in free if crossed[place] <= least]
+        return min(found) if leans == "left" else max(found)
 
-    def _space(self, place: int) -> Span:
-        """Return the characters between two target words."""
+    def _clings(self, word: int) -> bool:
+        """Tell whether a target word is punctuation without white space before it."""
         spans = self._target.spans
-        return (spans[place - 1][1] if place else 0), (
-            spans[place][0] if place < len(spans) else len(self._target.text)
-        )
+        return word > 0 and spans[word - 1][1] == spans[word][0] and _is_mark(self._target, word)
 
 
-def _marks(sentence: Sentence) -> np.ndarray:
-    """Return which words are punctuation. (words,)"""
-    return np.array([not any(map(str.isalnum, word)) for word in sentence.words], bool)
+def _is_mark(sentence: Sentence, word: int) -> bool:
+    """Tell whether a word is punctuation."""
+    start, end = sentence.spans[word]
+    return not any(map(str.isalnum, sentence.text[start:end]))
 
 
-def _border_costs(target: Sentence) -> np.ndarray:
-    """Return what it costs to begin or end a stretch before each word, and at the end. (words + 1,)"""
-    costs = np.zeros(len(target) + 1)
-    starts = {start for start, _ in raw_word_spans(target.text)}
-    for place, (start, _) in enumerate(target.spans):
-        if start not in starts:
-            at_hyphen = _PARTS.match(target.text, start) or _PARTS.match(target.text, start - 1)
-            costs[place] = _AT_HYPHEN if at_hyphen and at_hyphen[0] else _INSIDE_WORD
-    return costs
-
-
-def _greatest_sum(gains: np.ndarray, costs: np.ndarray, taken: np.ndarray) -> tuple[float, Stretch | None]:
-    """Return the stretch of words, none of them taken, with the greatest sum of gains less the costs of its borders."""
-    best: tuple[float, Stretch | None] = 0.0, None
-    begin, least = -1, np.inf  # the best place to begin, and the sum of all gains before it with its cost
+def _greatest_sum(worths: Sequence[float], costs: Sequence[float], room: _Room) -> tuple[float, Stretch | None]:
+    """Return the stretch of free words with the greatest sum of gains less the costs of its borders, and that sum."""
+    best, stretch = 0.0, None
+    begin, least = -1, math.inf  # the best place to begin, and the sum of all gains before it with its cost
     total = 0.0
-    for place, gain in enumerate(gains.tolist()):
-        if taken[place]:
-            begin, least = -1, np.inf
+    for place in range(*room.within):
+        if room.taken[place]:
+            begin, least = -1, math.inf
         elif total + costs[place] <= least:
             begin, least = place, total + costs[place]
-        total += gain
-        if begin >= 0 and total - costs[place + 1] - least > best[0]:
-            best = total - costs[place + 1] - least, Stretch(begin, place + 1)
-    return best
+        total += worths[place]
+        if begin >= 0 and total - costs[place + 1] - least > best:
+            best, stretch = total - costs[place + 1] - least, Stretch(begin, place + 1)
+    return best, stretch
+
+
+def _characters(text: str, target: Sentence, element: Element, stretch: Stretch) -> Span:
+    """Return the characters of a stretch; white space at its ends goes where it is in the source ``text``."""
+    if element.closing is None:
+        place = _in_space(text, element.start, _space(target, stretch.first), "alone")
+        return place, place
+    start = _in_space(text, element.start, _space(target, stretch.first), "open")
+    end = _in_space(text, element.end, _space(target, stretch.last), "close")
+    if stretch.last > stretch.first:
+        if element.start == stretch.first == 0:
+            start = 0
+        if element.end == len(text) and stretch.last == len(target):
+            end = len(target.text)
+    return start, max(start, end)
+
+
+def _in_space(text: str, place: int, space: Span, kind: TagKind) -> int:
+    """Return where in white space of the target a tag goes, given its place in the source ``text``."""
+    left, right = space
+    before, after = text[max(place - _SPACES, 0) : place], text[place : place + _SPACES]
+    spaces_before, spaces_after = len(before) - len(before.rstrip()), len(after) - len(after.lstrip())
+    if spaces_before and spaces_after:
+        return max(right - spaces_after, left) if kind == "close" else min(left + spaces_before, right)
+    if spaces_after:
+        return left
+    return right if spaces_before or place == 0 or kind == "open" else left
+
+
+def _space(sentence: Sentence, place: int) -> Span:
+    """Return the characters between two words."""
+    spans = sentence.spans
+    return (spans[place - 1][1] if place else 0), (spans[place][0] if place < len(spans) else len(sentence.text))
