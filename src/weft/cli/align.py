@@ -41,8 +41,8 @@ class Options:
     """The options of the command, with their help."""
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
-    """Lines of source TAB target or source ||| target, words between spaces; .jsonl, .parquet, or the source side
-    alone; also .gz, .xz and .zst; - is stdin."""
+    """Lines of source TAB target or source ||| target, words between spaces; .jsonl, .parquet; .tmx, .xlf, .po or an
+    OPUS .zip, mostly with --raw; or the source side alone; also .gz, .xz and .zst; - is stdin."""
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
@@ -50,6 +50,8 @@ class Options:
     """A name that `weft models` lists, or a folder: of a small aligner (run/aligner) or a system (run/model)."""
     input_format: Form = "auto"
     """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
+    languages: Annotated[tuple[str, str] | None, choice("CODE CODE", "the two that there are, source first")] = None
+    """Source and target language of a memory (.tmx, .xlf, .po, .zip), such as de en; en is also en-US."""
     format: FormatName = "pharaoh"
     """`0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at."""
     raw: bool = False
@@ -69,7 +71,8 @@ class Options:
     strict: bool = False
     """Stop at a line that cannot be aligned, instead of leaving its links out with a warning."""
     output: Annotated[str | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
-    """Write into this file instead of stdout; until it is finished it is called FILE.partial."""
+    """Write into this file instead of stdout; until it is finished it is called FILE.partial. One that ends in .gz,
+    .xz or .zst is compressed."""
     resume: bool = False
     """Continue FILE.partial of an interrupted command that had the same text, model and options."""
     line_buffered: bool = False
@@ -86,6 +89,8 @@ class Options:
             raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(lines)}")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
+        if self.languages and self.languages[0] == self.languages[1]:
+            raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
 
     @property
     def inputs(self) -> list[str]:
@@ -95,8 +100,7 @@ class Options:
 def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
     options.check()
-    file, target = options.file, options.target
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
+    corpus = Corpus.of(options.inputs, options.input_format, options.languages or ())
     plan = plan_aligner(
         options.model,
         options.cores,
@@ -138,6 +142,7 @@ def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.inputs]
     return {
         **{name: getattr(options, name) for name in names},
+        "languages": list(options.languages or ()),
         "text": text,
         "model": [checksum_of(path)[:16] for path in weights],
         "device": plan.device,
