@@ -24,8 +24,8 @@ def tune(
     """Tune a small aligner to your own text or to a new language, in minutes on a CPU; it will be in RUN/aligner.
 
     Args:
-        what: TSV, `source ||| target`, .jsonl or .parquet, or two files, source and target, with words as the model has
-            them; then settings such as training.updates=300, training.minutes=10, pairs=20000, merges=2000.
+        what: TSV, `source ||| target`, .jsonl or .parquet, or two files, source and target, raw or split into words;
+            then settings such as training.updates=300, training.minutes=10, pairs=20000, merges=2000.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
         force: Forget checkpoints and start again.
