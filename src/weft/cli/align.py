@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import itertools
@@ -16,14 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import tyro
 
 import weft
-from weft.align.formats import FORMATS, FormatName
+from weft.align.alignment import Alignment
+from weft.align.formats import FORMATS, SOURCE_WORDS, TARGET_WORDS, Format, FormatName
+from weft.apply.tokens import with_diagonal
 from weft.cli.options import choice
 from weft.cli.output import is_finished, open_output
+from weft.cli.token_choice import TokenChoice, TokenLines, with_token_lines
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
 from weft.text.reading import Block, Corpus, Form
+from weft.text.words import Sentence
 from weft.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from weft.align.windowed import WindowedAligner
 
 Device = Literal["cpu", "cuda"]
+IfEmpty = Literal["blank", "diagonal", "drop"]
 
 _MOST_PROCESSES = 16  # each has a model in memory
 _MOST_WARNINGS = 10
@@ -56,6 +62,13 @@ class Options:
     """`0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at."""
     raw: bool = False
     """The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces."""
+    tokens: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KIND[=FILE]")] = ()
+    """Links between your own tokens of raw text: spm:MODEL, spaces, icu:LOCALE, moses:LANGUAGE, files:SOURCE,TARGET; if
+    the sides differ, two with a comma between them. =LINKS or =LINKS,SOURCE,TARGET names files for the links, and for
+    the tokens. May be repeated."""
+    if_empty: IfEmpty = "blank"
+    """What a pair without links gets: a blank line, links along the diagonal, or no line; then FILE.dropped has the
+    numbers of such lines, or stderr if there is no file."""
     reverse: bool = False
     """The text has the model's target language first; so have the links."""
     method: Annotated[Method | None, choice("METHOD", "the best that it has")] = None
@@ -83,16 +96,50 @@ class Options:
     def check(self) -> None:
         """Raise WeftError for what can be told to be wrong without looking at any file."""
         lines = [name for name, form in FORMATS.items() if form.is_line]
-        if self.resume and (self.output is None or self.format not in lines):
-            raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(lines)}")
+        files = [output.file for output in self.outputs]
+        if len(set(files)) < len(files):
+            raise WeftError(
+                "--tokens: give each a file of its own, as in --tokens spaces=words.aln --tokens icu=icu.aln"
+            )
+        if self.output is not None and self.output not in files:
+            raise WeftError(f"--output {self.output}: each --tokens names a file already; leave it out")
+        if self.resume and (len(files) > 1 or files == [None] or self.format not in lines):
+            raise WeftError(f"--resume needs one --output and a format of one line a pair: {', '.join(lines)}")
+        if self.resume and self.if_empty == "drop":
+            raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
         if self.cores < 0:
             raise WeftError(f"--cores is a number of cores, or 0 for all, not {self.cores}")
 
+    @functools.cached_property
+    def choices(self) -> list[TokenChoice]:
+        """What --tokens asks for."""
+        return [TokenChoice.parse(text) for text in self.tokens]
+
     @property
     def inputs(self) -> list[str]:
-        return [self.file, self.target] if self.target else [self.file]
+        """The files that are read."""
+        text = [self.file, self.target] if self.target else [self.file]
+        return [*text, *(name for one in self.choices for name in one.inputs)]
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What is written: the links and, if wanted, the tokens of each --tokens, or the links between words."""
+        forms = (FORMATS[self.format], SOURCE_WORDS, TARGET_WORDS)
+        return [
+            Output(file, view, form)
+            for view, files in enumerate([one.outputs or (self.output,) for one in self.choices] or [(self.output,)])
+            for file, form in zip(files, forms, strict=False)
+        ]
+
+
+class Output(NamedTuple):
+    """A file that is written."""
+
+    file: str | None  # None: stdout
+    view: int  # which of the --tokens it is about
+    form: Format
 
 
 class Job(NamedTuple):
@@ -107,8 +154,9 @@ class Job(NamedTuple):
 class Answer(NamedTuple):
     """The output for a block of lines."""
 
-    text: str
+    texts: list[str]  # for each file that is written
     bad: list[BadLine]  # lines that could not be aligned
+    dropped: list[int]  # numbers of lines that are left out
     pairs: int
     bytes_read: int
 
@@ -122,19 +170,29 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
     model = open_model(options.model)
     device = _device(options.device, model)
-    if options.resume and options.output is not None and is_finished(options.output):
-        say(f"weft: {options.output}: already finished; --resume leaves it as it is")
+    for one in options.choices:
+        one.check()
+    outputs = options.outputs
+    first = outputs[0].file
+    if options.resume and first is not None and is_finished(first):
+        say(f"weft: {first}: already finished; --resume leaves it as it is")
         return
-    form = FORMATS[options.format]
-    made_by = partial(_made_by, options, model.path, device) if form.is_line else None
-    with (
-        Progress(visible=options.output is not None or not sys.stdout.isatty()) as progress,
-        open_output(options.output, options.inputs, made_by, options.resume) as (out, done),
-    ):
+    is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
+    can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
+    made_by = partial(_made_by, options, model.path, device) if can_resume else None
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(Progress(visible=is_visible))
+        opened = [
+            stack.enter_context(open_output(output.file, options.inputs, made_by, options.resume)) for output in outputs
+        ]
+        files, done = [file for file, _ in opened], opened[0][1]
+        list_dropped = None
+        if options.if_empty == "drop" and first is not None:
+            list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.inputs))
         progress.phase("aligning", corpus.size(), "B")
         blocks = corpus.blocks(1 if options.line_buffered else _BLOCK_LINES[device])
         if done:
-            blocks = _without_first(blocks, done, f"{options.output}.partial")
+            blocks = _without_first(blocks, done, f"{first}.partial")
         cores, workers = options.cores or available_cores(), 1
         if model.is_small_aligner and not options.line_buffered:  # a whole system is too large to be in memory twice
             first_two = list(itertools.islice(blocks, 2))
@@ -143,17 +201,25 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         job = Job(options, model, device, cores // workers)
         warnings = _Warnings(options, progress)
         began, pairs = time.perf_counter(), 0
-        out.write(form.start)
-        for answer in map_in_order(partial(_answer, job), blocks, workers):
+        for file, output in zip(files, outputs, strict=True):
+            file.write(output.form.start)
+        for answer in map_in_order(partial(_answer, job), with_token_lines(blocks, options.choices), workers):
             warnings.add(answer)
-            out.write(answer.text)
-            if options.line_buffered:
-                out.flush()
+            for file, text in zip(files, answer.texts, strict=True):
+                file.write(text)
+                if options.line_buffered:
+                    file.flush()
+            for number in answer.dropped:
+                if list_dropped is not None:
+                    list_dropped.write(f"{number}\n")
+                else:
+                    progress.say(f"weft: line {number} is left out: it has no links")
             pairs += answer.pairs
             rate = pairs / (time.perf_counter() - began)
             progress.advance(answer.bytes_read, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
         warnings.end()
-        out.write(form.end)
+        for file, output in zip(files, outputs, strict=True):
+            file.write(output.form.end)
 
 
 def _device(wanted: Device | None, model: ModelFolder) -> Device:
@@ -172,11 +238,12 @@ def _device(wanted: Device | None, model: ModelFolder) -> Device:
 
 def _made_by(options: Options, model: Path, device: Device) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
-    names = ("input_format", "format", "raw", "reverse", "method", "merge", "threshold", "fast")
+    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
     weights = [path for path in sorted(model.iterdir()) if path.is_file() and path.name != "README.md"]
     text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.inputs]
     return {
         **{name: getattr(options, name) for name in names},
+        "tokens": list(options.tokens),
         "text": text,
         "model": [checksum_of(path)[:16] for path in weights],
         "device": device,
@@ -200,7 +267,7 @@ class _Warnings:
 
     def __init__(self, options: Options, progress: Progress) -> None:
         self._options, self._progress = options, progress
-        self._gap = FORMATS[options.format].gap
+        self._gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
         self._count = 0
         self._is_first = True
 
@@ -225,28 +292,46 @@ class _Warnings:
             self._progress.say(f"weft: {self._count - _MOST_WARNINGS:,} more lines could not be aligned")
 
 
-def _answer(job: Job, block: Block) -> Answer:
+def _answer(job: Job, task: tuple[Block, TokenLines]) -> Answer:
     """Align a block; the aligner stays in memory for the next one."""
     from weft.align.windowed import describe_too_long
 
-    bad: list[BadLine] = []
+    block, token_lines = task
+    bad: dict[int, BadLine] = {}
 
     def on_long(index: int, pieces: int) -> None:
-        bad.append(BadLine(block.file, block.first_line + index, describe_too_long(pieces)))
+        line = block.first_line + index
+        bad[line] = BadLine(block.file, line, describe_too_long(pieces))
 
-    size, one = len(block.source), FORMATS[job.options.format].one
-    alignments = _aligner(job).stream(_pairs(block, bad), on_long, size)
-    text = "".join(one(alignment, number) for number, alignment in enumerate(alignments, block.first_line))
-    return Answer(text, sorted(bad, key=lambda one: one.line), size, block.bytes_read)
+    options, size = job.options, len(block.source)
+    outputs, dropped = options.outputs, []
+    columns: list[list[str]] = [[] for _ in outputs]
+    for index, alignment in enumerate(_aligner(job).stream(_pairs(block, bad), on_long, size)):
+        line = block.first_line + index
+        try:
+            views = [one.view(alignment, token_lines, line) for one in options.choices] or [alignment]
+        except WeftError as problem:
+            bad.setdefault(line, problem if isinstance(problem, BadLine) else BadLine(block.file, line, str(problem)))
+            views = [Alignment(Sentence(""), Sentence(""))] * len(options.choices)
+        if options.if_empty == "drop" and not all(view.probabilities for view in views):
+            dropped.append(line)
+            continue
+        if options.if_empty == "diagonal":
+            views = [view if view.probabilities else with_diagonal(view) for view in views]
+        for column, output in zip(columns, outputs, strict=True):
+            column.append(output.form.one(views[output.view], line))
+    return Answer(
+        ["".join(column) for column in columns], [bad[line] for line in sorted(bad)], dropped, size, block.bytes_read
+    )
 
 
-def _pairs(block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
+def _pairs(block: Block, bad: dict[int, BadLine]) -> Iterator[tuple[str, str]]:
     """Yield the text of all pairs. A bad line is an empty pair: no line is lost."""
     for index in range(len(block.source)):
         try:
             yield block.pair(index)
         except BadLine as problem:
-            bad.append(problem)
+            bad[problem.line] = problem
             yield "", ""
 
 
@@ -255,7 +340,7 @@ def _aligner(job: Job) -> WindowedAligner:
     """Load a small aligner or a whole system."""
     gc.set_threshold(_OBJECTS)
     options, folder = job.options, job.model.path
-    text = {"raw": options.raw, "reverse": options.reverse}
+    text = {"raw": options.raw or bool(options.tokens), "reverse": options.reverse}
     if not job.model.is_small_aligner:
         if options.fast:
             raise WeftError(f"{folder}: --fast is for small aligners; choose a --method of this whole system")
