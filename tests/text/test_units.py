@@ -116,6 +116,11 @@ def test_invisible_characters_belong_to_the_word_before_them_or_to_none() -> Non
     assert units("\u200b\u200e \u00ad") == []
 
 
+def test_what_stands_for_a_space_is_one() -> None:
+    assert units("▁Das ▁ alte▁Haus ▁▁ .") == ["Das", "alte", "Haus", "."]
+    assert units("我 ▁ 爱▁你") == ["我 ▁ 爱▁你"]
+
+
 @given(st.text())
 def test_units_cover_everything_that_can_be_seen(text: str) -> None:
     found = unit_spans(text)

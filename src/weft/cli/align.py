@@ -104,7 +104,7 @@ class Options:
         if self.output is not None and self.output not in files:
             raise WeftError(f"--output {self.output}: each --tokens names a file already; leave it out")
         if self.resume and (len(files) > 1 or files == [None] or self.format not in lines):
-            raise WeftError(f"--resume needs one --output and a format of one line a pair: {', '.join(lines)}")
+            raise WeftError(f"--resume needs --output, one file, and a format of one line a pair: {', '.join(lines)}")
         if self.resume and self.if_empty == "drop":
             raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
         if self.threshold is not None and not 0 <= self.threshold <= 1:

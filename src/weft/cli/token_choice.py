@@ -46,7 +46,8 @@ class TokenChoice:
             raise WeftError(f"--tokens {text}: expected {known}; if the sides differ, two with a comma between them")
         if len(outputs) not in (0, 1, 3):
             raise WeftError(f"--tokens {text}: after = expected LINKS, or LINKS,SOURCE,TARGET to have the tokens, too")
-        return cls(kind, *(arguments * 2 or ["", ""])[:2], tuple(outputs))
+        source, target = [*arguments, *arguments, "", ""][:2]
+        return cls(kind, source, target, tuple(outputs))
 
     @property
     def inputs(self) -> list[str]:
@@ -90,9 +91,9 @@ class TokenLines(NamedTuple):
 
 def with_token_lines(blocks: Iterable[Block], choices: Iterable[TokenChoice]) -> Iterator[tuple[Block, TokenLines]]:
     """Yield blocks, each with its lines of all files of tokens. Raises WeftError if a file has fewer or more lines."""
-    names = {name for choice in choices if choice.kind == "files" for name in choice.inputs}
+    names = [name for choice in choices if choice.kind == "files" for name in choice.inputs]
     with contextlib.ExitStack() as stack:
-        files = {name: stack.enter_context(open_lines(name)) for name in names}
+        files = {name: stack.enter_context(open_lines(name)) for name in dict.fromkeys(names)}
         read = 0  # lines of each file
         for block in blocks:
             skipped, wanted = block.first_line - 1 - read, len(block.source)
