@@ -54,7 +54,9 @@ def is_filler(token: str) -> bool:
 
 def _tokens(text: str, written: Sequence[str], spans: Iterable[Span]) -> Tokens:
     """Build tokens; fillers get an empty span."""
-    places = tuple((start, start if is_filler(token) else end) for token, (start, end) in zip(written, spans, strict=True))
+    places = tuple(
+        (start, start if is_filler(token) else end) for token, (start, end) in zip(written, spans, strict=True)
+    )
     return Tokens(text, places, True, tuple(written))
 
 

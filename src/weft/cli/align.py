@@ -120,9 +120,12 @@ class Options:
 
     @property
     def inputs(self) -> list[str]:
-        """The files that are read."""
-        text = [self.file, self.target] if self.target else [self.file]
-        return [*text, *(name for one in self.choices for name in one.inputs)]
+        return [self.file, self.target] if self.target else [self.file]
+
+    @property
+    def files_read(self) -> list[str]:
+        """The text, and what --tokens needs."""
+        return [*self.inputs, *(name for one in self.choices for name in one.inputs)]
 
     @property
     def outputs(self) -> list[Output]:
@@ -184,12 +187,13 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(visible=is_visible))
         opened = [
-            stack.enter_context(open_output(output.file, options.inputs, made_by, options.resume)) for output in outputs
+            stack.enter_context(open_output(output.file, options.files_read, made_by, options.resume))
+            for output in outputs
         ]
         files, done = [file for file, _ in opened], opened[0][1]
         list_dropped = None
         if options.if_empty == "drop" and first is not None:
-            list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.inputs))
+            list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
         progress.phase("aligning", corpus.size(), "B")
         blocks = corpus.blocks(1 if options.line_buffered else _BLOCK_LINES[device])
         if done:
@@ -241,7 +245,7 @@ def _made_by(options: Options, model: Path, device: Device) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
     names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
     weights = [path for path in sorted(model.iterdir()) if path.is_file() and path.name != "README.md"]
-    text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.inputs]
+    text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.files_read]
     return {
         **{name: getattr(options, name) for name in names},
         "tokens": list(options.tokens),
@@ -298,32 +302,33 @@ def _answer(job: Job, task: tuple[Block, TokenLines]) -> Answer:
     from weft.align.windowed import describe_too_long
 
     block, token_lines = task
-    bad: dict[int, BadLine] = {}
+    bad: dict[int, BadLine] = {}  # by index
+
+    def on_bad(index: int, problem: str) -> None:
+        bad.setdefault(index, BadLine(block.file, block.first_line + index, problem))
 
     def on_long(index: int, pieces: int) -> None:
-        line = block.first_line + index
-        bad[line] = BadLine(block.file, line, describe_too_long(pieces))
+        on_bad(index, describe_too_long(pieces))
 
     options, size = job.options, len(block.source)
     outputs, dropped = options.outputs, []
     columns: list[list[str]] = [[] for _ in outputs]
     for index, alignment in enumerate(_aligner(job).stream(_pairs(block, bad), on_long, size)):
-        line = block.first_line + index
+        number = block.first_line + index
         try:
-            views = [one.view(alignment, token_lines, line) for one in options.choices] or [alignment]
+            views = [one.view(alignment, token_lines, number) for one in options.choices] or [alignment]
         except WeftError as problem:
-            bad.setdefault(line, problem if isinstance(problem, BadLine) else BadLine(block.file, line, str(problem)))
+            on_bad(index, str(problem))
             views = [Alignment(Sentence(""), Sentence(""))] * len(options.choices)
         if options.if_empty == "drop" and not all(view.probabilities for view in views):
-            dropped.append(line)
+            dropped.append(number)
             continue
         if options.if_empty == "diagonal":
             views = [view if view.probabilities else with_diagonal(view) for view in views]
         for column, output in zip(columns, outputs, strict=True):
-            column.append(output.form.one(views[output.view], line))
-    return Answer(
-        ["".join(column) for column in columns], [bad[line] for line in sorted(bad)], dropped, size, block.bytes_read
-    )
+            column.append(output.form.one(views[output.view], number))
+    problems = [bad[index] for index in sorted(bad)]
+    return Answer(["".join(column) for column in columns], problems, dropped, size, block.bytes_read)
 
 
 def _pairs(block: Block, bad: dict[int, BadLine]) -> Iterator[tuple[str, str]]:
@@ -332,7 +337,7 @@ def _pairs(block: Block, bad: dict[int, BadLine]) -> Iterator[tuple[str, str]]:
         try:
             yield block.pair(index)
         except BadLine as problem:
-            bad[problem.line] = problem
+            bad[index] = problem
             yield "", ""
 
 
