@@ -1,0 +1,182 @@
+"""What commands that align share: blocks of pairs go to processes, each with its aligner; answers come in order."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+
+from weft.config import Merge, Method
+from weft.errors import BadLine, WeftError
+from weft.progress import Progress
+from weft.text.reading import Block
+from weft.workers import available_cores, map_in_order
+
+if TYPE_CHECKING:
+    from weft.align.model_folder import ModelFolder
+    from weft.align.windowed import OnLong, WindowedAligner
+
+Device = Literal["cpu", "cuda"]
+Item = TypeVar("Item")
+
+BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
+_MOST_PROCESSES = 16  # each has a model in memory
+_MOST_WARNINGS = 10
+_OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
+
+
+class AlignerPlan(NamedTuple):
+    """All that a process needs to load an aligner."""
+
+    model: ModelFolder
+    device: Device
+    cores: int
+    raw: bool = False
+    reverse: bool = False
+    method: Method | None = None
+    merge: Merge | None = None
+    threshold: float | None = None
+    fast: bool = False
+
+
+def plan_aligner(model: str | None, cores: int, device: Device | None = None, **settings: Any) -> AlignerPlan:
+    """Find a model by name or path; ``cores`` is 0 for all, and ``settings`` are the other members of the plan."""
+    from weft.align.model_folder import open_model
+
+    if cores < 0:
+        raise WeftError(f"--cores is a number of cores, or 0 for all, not {cores}")
+    folder = open_model(model)
+    return AlignerPlan(folder, _device(device, folder), cores or available_cores(), **settings)
+
+
+def _device(wanted: Device | None, model: ModelFolder) -> Device:
+    """Return where to compute. A small aligner needs no GPU, and uses one only if told to."""
+    if model.is_small_aligner and wanted != "cuda":
+        return "cpu"
+    try:
+        import torch
+    except ImportError:
+        what = "--device cuda" if model.is_small_aligner else f"{model.path}: a whole system"
+        raise WeftError(f"{what} needs torch: pip install 'weft[train]'") from None
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise WeftError("--device cuda: torch finds no GPU here; leave it out")
+    return wanted or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Answer(NamedTuple):
+    """The output for a block of pairs."""
+
+    lines: list[str]  # one for each pair
+    bad: list[BadLine]  # those that could not be aligned
+    bytes_read: int
+
+
+def answers(
+    work: Callable[[WindowedAligner, Item], Answer],
+    items: Iterable[Item],
+    plan: AlignerPlan,
+    warnings: Warnings,
+    progress: Progress,
+    one_process: bool = False,
+) -> Iterator[list[str]]:
+    """Yield the lines of ``work(aligner, item)`` for each item, in order, computed in several processes.
+
+    ``work`` must be picklable. Bad lines go to ``warnings``, the pairs and bytes that are done to ``progress``.
+    """
+    workers = 1
+    if plan.model.is_small_aligner and not one_process:  # a whole system is too large to be in memory twice
+        iterator = iter(items)
+        first_two = list(itertools.islice(iterator, 2))
+        items = itertools.chain(first_two, iterator)
+        workers = min(plan.cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
+    began, pairs = time.perf_counter(), 0
+    function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
+    for answer in map_in_order(function, items, workers):
+        warnings.add(answer)
+        yield answer.lines
+        pairs += len(answer.lines)
+        rate = pairs / (time.perf_counter() - began)
+        progress.advance(answer.bytes_read, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
+    warnings.end()
+
+
+def _answer(work: Callable[[WindowedAligner, Item], Answer], plan: AlignerPlan, item: Item) -> Answer:
+    return work(load_aligner(plan), item)
+
+
+class Warnings:
+    """Says which lines could not be aligned, as long as there are few."""
+
+    def __init__(self, progress: Progress, instead: str, strict: bool = False) -> None:
+        """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them."""
+        self._progress, self._instead, self._strict = progress, instead, strict
+        self._count = 0
+        self._is_first = True
+
+    def add(self, answer: Answer) -> None:
+        """Warn of the bad lines of a block. Raises WeftError if none is wanted, or if the first block has no other."""
+        bad, pairs = sorted(answer.bad, key=lambda one: one.line), len(answer.lines)
+        if bad and self._strict:
+            raise bad[0]
+        if self._is_first and len(bad) == pairs > 1:
+            raise WeftError(
+                f"{bad[0]}; nor can any of the first {pairs:,} lines be aligned: "
+                "is the text of another format, or its second file missing?"
+            )
+        self._is_first = False
+        for one in bad[: max(_MOST_WARNINGS - self._count, 0)]:
+            self._progress.say(f"weft: {one}; {self._instead}")
+        self._count += len(bad)
+
+    def end(self) -> None:
+        """Say how many warnings were left out."""
+        if self._count > _MOST_WARNINGS:
+            self._progress.say(f"weft: {self._count - _MOST_WARNINGS:,} more lines could not be aligned")
+
+
+def pairs_of(block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
+    """Yield the text of all pairs of a block. A line that goes to ``bad`` is an empty pair: no line is lost."""
+    for index in range(len(block.source)):
+        try:
+            yield block.pair(index)
+        except BadLine as problem:
+            bad.append(problem)
+            yield "", ""
+
+
+def long_lines_of(block: Block, bad: list[BadLine]) -> OnLong:
+    """Return what puts pairs of a block that are too long into ``bad``."""
+    from weft.align.windowed import describe_too_long
+
+    def on_long(index: int, pieces: int) -> None:
+        bad.append(BadLine(block.file, block.first_line + index, describe_too_long(pieces)))
+
+    return on_long
+
+
+@functools.lru_cache(1)
+def load_aligner(plan: AlignerPlan) -> WindowedAligner:
+    """Load a small aligner or a whole system; it stays in memory for the next block."""
+    gc.set_threshold(_OBJECTS)
+    folder, method, threshold = plan.model.path, plan.method, plan.threshold
+    text = {"raw": plan.raw, "reverse": plan.reverse}
+    if not plan.model.is_small_aligner:
+        if plan.fast:
+            raise WeftError(f"{folder}: --fast is for small aligners; choose a --method of this whole system")
+        from weft.model.torch_aligner import system_aligner
+
+        return system_aligner(folder, plan.device, method, merge=plan.merge, threshold=threshold, **text)
+    if method:
+        raise WeftError(f"{folder}: a small aligner has one method; leave out --method")
+    merge = plan.merge or "mean"
+    if plan.device == "cuda":
+        from weft.model.torch_aligner import scorer_aligner
+
+        return scorer_aligner(plan.model, plan.device, plan.fast, merge=merge, threshold=threshold, **text)
+    from weft.align.onnx_aligner import Aligner
+
+    return Aligner(plan.model, cores=plan.cores, fast=plan.fast, merge=merge, threshold=threshold, **text)
