@@ -1,12 +1,13 @@
-"""Tags placed by links: how many are where human translators of software documentation have put them?
+"""Tags moved onto translations: how many are where human translators have put them?
 
-    python benchmarks/tag_placement.py localization-xml-mt/data/ende OUT --model multi
+    python benchmarks/tag_placement.py ende_en_dev.json ende_de_dev.json OUT --tag-handling xml --ids even
+    python benchmarks/tag_placement.py test-eurlex.en test-eurlex.de OUT --tag-handling xliff
     evaluate-markup-tags OUT/reference OUT/hypothesis
 
-The data is github.com/salesforce/localization-xml-mt (NAME_en_dev.json and NAME_XX_dev.json of a language pair), the
-scorer github.com/lilt/markup-tag-evaluation; neither is part of weft. Tagged segments are stripped of their tags and
-aligned; each element is then put around the words from the first to the last that are linked to its words (min-max).
-An element without links goes where it would be if both sentences had the same length.
+The two files have the same tagged segments in both languages, a line each, or the JSON of
+github.com/salesforce/localization-xml-mt; lines are those of github.com/amazon-science/mt-markup-tags; the scorer is
+github.com/lilt/markup-tag-evaluation. None of them is part of weft. References lose their tags and get those of the
+source by ``weft.apply.markup_transfer``.
 
 To compare another aligner with the same words and the same placement: ``OUT/words.tsv`` has the words of the tagged
 segments, lower-cased, and ``--links FILE`` reads links of these lines instead of aligning.
@@ -16,90 +17,70 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 import weft
 from weft.align.alignment import Alignment
-from weft.links import read_links
-
-_TAG = re.compile(r"<(/?)([^<>\s]*)[^<>]*>")
-
-
-@dataclass(frozen=True)
-class Element:
-    """Two tags, and the places in the text without tags that they have between them."""
-
-    opening: str
-    closing: str
-    start: int
-    end: int
+from weft.apply.markup import Marked, TagHandling, parse_markup
+from weft.apply.markup_transfer import with_markup
+from weft.apply.placement import cut_words
+from weft.links import Links, read_links
+from weft.text.words import Sentence
 
 
-def strip_tags(tagged: str) -> tuple[str, list[Element]]:
-    """Return the text without tags, and its elements, inner ones first."""
-    text, last, elements = "", 0, []
-    opened: list[tuple[str, int]] = []  # tags that wait for their partner, and their places
-    for match in _TAG.finditer(tagged):
-        text += tagged[last : match.start()]
-        last = match.end()
-        if match[1]:
-            opening, start = opened.pop()
-            elements.append(Element(opening, match[0], start, len(text)))
-        else:
-            opened.append((match[0], len(text)))
-    return text + tagged[last:], elements
+def read_segments(path: Path, ids: str) -> list[str]:
+    """Return the segments of a file; of JSON, those with odd or even numbers if only these are wanted."""
+    if path.suffix != ".json":
+        return path.read_text(encoding="utf-8").splitlines()
+    texts = json.loads(path.read_text(encoding="utf-8"))["text"]
+    return [text for key, text in texts.items() if ids == "all" or (int(key[-1]) % 2 == 1) == (ids == "odd")]
 
 
-def place(alignment: Alignment, elements: list[Element]) -> str:
-    """Return the target sentence with the elements of the source sentence."""
-    text = alignment.target.text
-    scale = len(text) / max(1, len(alignment.source.text))
-    marks: list[tuple[int, int, str]] = []  # place, rank among the tags of one place, tag
-    for rank, element in enumerate(elements, 1):
-        span = alignment.map_span(element.start, element.end)
-        start, end = span or (round(element.start * scale), round(element.end * scale))
-        # Outer elements open first and close last; what closes comes before what opens.
-        marks += [(start, 2 * len(elements) - rank, element.opening), (end, rank, element.closing)]
-    result, last = "", 0
-    for position, _, tag in sorted(marks):
-        result += text[last:position] + tag
-        last = position
-    return result + text[last:]
+def linked(source: Marked, target: Marked, links: Links) -> Alignment:
+    """Return the alignment that links of another aligner make."""
+    words = words_of(source), words_of(target)
+    matrix = np.zeros((len(words[0]), len(words[1])), np.float32)
+    for link in links:
+        matrix[link] = 1
+    return Alignment(*words, dict.fromkeys(sorted(links), 1.0), matrix=matrix)
 
 
-def tagged_segments(folder: Path) -> list[tuple[str, str]]:
-    """Read the segments of a language pair that have tags, English first."""
-    files = sorted(folder.glob("*_dev.json"), key=lambda path: "_en_" not in path.name)
-    english, other = (json.loads(path.read_text(encoding="utf-8"))["text"] for path in files)
-    return [(english[key], other[key]) for key in english if _TAG.search(english[key])]
+def words_of(segment: Marked) -> Sentence:
+    return cut_words(segment.text, [place for element in segment.elements for place in (element.start, element.end)])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
+    parser.add_argument("source", type=Path)
+    parser.add_argument("reference", type=Path)
     parser.add_argument("output", type=Path)
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--reverse", action="store_true", help="the model's target language is English")
+    parser.add_argument("--model", default="multi")
     parser.add_argument("--fast", action="store_true")
+    parser.add_argument("--tag-handling", choices=("html", "xml", "xliff"), default="xml")
+    parser.add_argument("--ids", choices=("all", "odd", "even"), default="all")
     parser.add_argument("--links", help="links of OUT/words.tsv by another aligner")
     arguments = parser.parse_args()
-    segments = tagged_segments(arguments.data)
-    aligner = weft.load(arguments.model, raw=True, reverse=arguments.reverse, fast=arguments.fast)
-    alignments = list(aligner.align((strip_tags(source)[0], strip_tags(target)[0]) for source, target in segments))
+    handling: TagHandling = arguments.tag_handling
+    files = (read_segments(path, arguments.ids) for path in (arguments.source, arguments.reference))
+    tagged = [pair for pair in zip(*files, strict=True) if parse_markup(pair[0], handling).elements]
+    segments = []
+    for source, reference in tagged:
+        target = parse_markup(reference, handling)
+        segments.append((parse_markup(source, handling), Marked(target.text, (), target.written, target.places)))
+    pairs = [(words_of(source), words_of(target)) for source, target in segments]
     if arguments.links:
-        alignments = [
-            Alignment(one.source, one.target, dict.fromkeys(sorted(line.possible), 1.0))
-            for one, line in zip(alignments, read_links(arguments.links), strict=True)
-        ]
+        found = (linked(*pair, line.possible) for pair, line in zip(segments, read_links(arguments.links), strict=True))
+    else:
+        aligner = weft.load(arguments.model, fast=arguments.fast)
+        found = aligner.align(pairs, skip_long=True, matrices=True)
+    hypotheses = [with_markup(*pair, alignment) for pair, alignment in zip(segments, found, strict=True)]
     arguments.output.mkdir(parents=True, exist_ok=True)
     lines = {
-        "words.tsv": [f"{' '.join(one.source.words)}\t{' '.join(one.target.words)}".lower() for one in alignments],
-        "reference": [target for _, target in segments],
-        "hypothesis": [
-            place(one, strip_tags(source)[1]) for one, (source, _) in zip(alignments, segments, strict=True)
-        ],
+        "words.tsv": [f"{' '.join(source.words)}\t{' '.join(target.words)}".lower() for source, target in pairs],
+        "reference": [reference for _, reference in tagged],
+        "hypothesis": hypotheses,
     }
     for name, content in lines.items():
         (arguments.output / name).write_text("".join(f"{line}\n" for line in content), encoding="utf-8")

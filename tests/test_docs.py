@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,14 @@ COMMANDS = [
 ]
 PROGRAMS = [pytest.param(block, id=page.name) for page in PAGES for block in blocks(page, "python")]
 
+LABELLED = {  # the sentence of docs/labels.md in all formats
+    "news.iob2": "The O\nold O\nhouse B-THING\nbelongs O\nto O\nAnna B-PER\n. O\n",
+    "news.de": "Das alte Haus gehört Anna.\n",
+    "news.conllu": "1\tAnna\t_\tPROPN\t_\t_\t0\troot\t_\tEntity=(1-person)\n",
+    "news.jsonl": '{"text": "Anna", "spans": [{"start": 0, "end": 4, "label": "PER"}]}\n',
+    "pairs.jsonl": '{"source": {"text": "Anna", "spans": [[0, 4, "PER"]]}, "target": "Anna"}\n',
+}
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -38,10 +47,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / f"{name}.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
         for language, side in (("de", 0), ("ro", 0), ("en", 1)):
             (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "letters.tsv").write_bytes((tmp_path / "corpus.tsv").read_bytes())
     for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):
         (tmp_path / f"{name}.links").write_text("0-0 1-1\n" * len(pairs))
     (tmp_path / "gold.txt").write_text("1-1 2p2\n" * len(pairs))
+    for name, content in LABELLED.items():
+        (tmp_path / name).write_text(content, "utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

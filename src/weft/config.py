@@ -268,8 +268,8 @@ class GuidedConfig:
     """Add the states of the other direction's encoder, which has read the target sentence, to the query (ours)."""
     pairs: int = 0
     """Learn from so many pairs of the corpus, chosen at random (0: all)."""
-    threshold: float = 0.3
-    """The probability that two words need to be linked."""
+    threshold: float = 0.35
+    """The probability that two words need to be linked; beside another link, three fifths of it."""
     training: TrainingConfig = field(default_factory=lambda: _LAYER_TRAINING)
 
     def __post_init__(self) -> None:
@@ -387,7 +387,7 @@ class AlignerConfig:
     vocabulary: int
     """Entries of the tokenizer."""
     threshold: float
-    """The probability that two words need to be linked."""
+    """The probability that two words need to be linked; beside another link, three fifths of it."""
     encoders: EncoderConfig = field(default_factory=EncoderConfig)
     fast: EncoderConfig = field(default_factory=lambda: EncoderConfig(layers=0))
     """The fast encoders, if they have layers."""

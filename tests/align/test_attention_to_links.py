@@ -33,7 +33,10 @@ def test_what_is_nearly_sure_is_a_link_wherever_it_is() -> None:
 
 def test_a_word_without_a_link_joins_a_phrase_that_it_touches() -> None:
     assert linked([[0.9, 0.4, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1)}  # the second source word is free
-    assert linked([[0.9, 0.2, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too improbable
+    assert linked([[0.9, 0.2, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1)}  # beside a link, less is enough
+    assert linked([[0.9, 0.1, 0.0], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too improbable
+    assert linked([[0.9, 0.0], [0.0, 0.9], [0.4, 0.0]]) == {(0, 0), (1, 1), (2, 0)}  # diagonally counts
+    assert linked([[0.9, 0.0], [0.0, 0.9], [0.2, 0.0]]) == {(0, 0), (1, 1)}  # but not if it is less
     assert linked([[0.9, 0.0, 0.4], [0.0, 0.0, 0.0]]) == {(0, 0)}  # too far away
     assert linked([[0.9, 0.4], [0.4, 0.9]]) == {(0, 0), (1, 1)}  # both words have links
     assert linked([[0.9, 0.5, 0.4], [0.0, 0.0, 0.0]]) == {(0, 0), (0, 1), (0, 2)}  # one after the other

@@ -14,10 +14,11 @@ from weft.align.onnx_aligner import load
 from weft.config import PRESETS
 from weft.corpus.made_up import sentence_pairs
 from weft.errors import WeftError
-from weft.recipe import overridden
+from weft.recipe import find_recipe, load_recipe, overridden
 from weft.train import estimate
 from weft.train.auto_recipe import TextSize, own_recipe, recipe_for_text
 from weft.train.estimate import training_minutes
+from weft.train.stages import Kind
 
 FEW = [f"{stage}training.updates=3" for stage in ("", "alignment.", "guided.", "scorer.")]
 FEW += [f"{stage}training.target_tokens=600" for stage in ("", "alignment.", "guided.", "scorer.")]
@@ -66,6 +67,19 @@ def test_the_estimate_counts_teachers_and_every_stage(monkeypatch: pytest.Monkey
         recipe_for_text(["a.tsv"], "run", more, gpu=True), more.pairs, more.pieces, torch.device("cpu")
     )
     assert longer["translate"] > alone["translate"]
+
+
+def test_the_estimate_is_what_runs_on_a_gpu_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Minutes on one H200, from the cards of the shipped aligners, within about half."""
+    monkeypatch.setattr(estimate, "_matrix_speed", lambda device: 770e12)
+    taken: dict[tuple[str, int], dict[Kind, float]] = {
+        ("multi", 7_115_031): {"translate": 15.2, "align": 0.9, "guide": 1.6, "distil": 8.5, "fast": 2.9},
+        ("ro-en", 204_848): {"translate": 3.5, "align": 0.8},  # it distilled before layers were compiled
+    }
+    for (name, pairs), minutes in taken.items():
+        found = training_minutes(load_recipe(find_recipe(name)), pairs, 30 * pairs, torch.device("cuda"))
+        for kind, expected in minutes.items():
+            assert 0.8 * expected < found[kind] < 1.6 * expected, (name, kind)
 
 
 def test_a_plan_is_said_and_nothing_is_done(text: tuple[Path, Path], tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from weft.config import Merge
 from weft.text.subwords import Pieces
 
 _SURE = 0.7  # a probability from which words need not compete
+_BESIDE = 0.6  # the part of the threshold that is enough beside a link
 WordLinks = dict[tuple[int, int], float]
 """Links, source word first, in order, each with its probability."""
 
@@ -30,23 +31,27 @@ WordLinks = dict[tuple[int, int], float]
 def linked_words(probability: np.ndarray, threshold: float) -> np.ndarray:
     """Return which words are linked, as a mask, given the probabilities (batch, target, source).
 
-    What is nearly sure is a link. For the rest, words compete. Two that have no link yet are linked if each is the
-    other's most probable choice. So are a word that has no link and one that has, if their link would touch another one
-    (diagonally counts): words of a phrase share their links. This is repeated until nothing of at least ``threshold``
-    is left to choose.
+    What is nearly sure is a link. For the rest, words compete: two are linked if each is the other's most probable
+    choice among those that are open to it. Words that have no link yet are open to each other from ``threshold`` on. So
+    are a word that has no link and one that has, if their link would touch another one, for words of a phrase share
+    their links; a part of ``threshold`` is enough if it would stand beside that link in its row or column. This is
+    repeated until nothing is left to choose.
     """
-    likely = (probability >= threshold) & (probability > 0)
+    likely = (probability >= _BESIDE * threshold) & (probability > 0)
     batch, target, source = probability.shape
     bordered = np.zeros((batch, target + 2, source + 2), bool)
     links, around = bordered[:, 1:-1, 1:-1], sliding_window_view(bordered, (3, 3), (1, 2))
-    links[:] = likely & (probability >= _SURE)
+    links[:] = (probability >= threshold) & (probability >= _SURE)
     cells = rows, targets, sources = _places(likely & ~links)  # few compete, so they are listed
     strength = probability[cells]
+    is_high = strength >= threshold
     targets, sources = rows * target + targets, rows * source + sources  # words of the batch
     linked_targets, linked_sources = links.any(2).ravel(), links.any(1).ravel()
     while True:
         of_target, of_source = linked_targets[targets], linked_sources[sources]
-        is_open = ~(of_target | of_source) | (around[cells].any((1, 2)) & (of_target != of_source))
+        near = around[cells]
+        touches = near[:, 1].any(1) | near[:, :, 1].any(1) | (is_high & near.any((1, 2)))
+        is_open = (is_high & ~(of_target | of_source)) | (touches & (of_target != of_source))
         left = np.where(is_open, strength, 0)
         chosen = is_open & (left == _greatest(left, targets)) & (left == _greatest(left, sources))
         if not chosen.any():

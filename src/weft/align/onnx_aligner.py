@@ -125,7 +125,8 @@ class Aligner(WindowedAligner):
             raw: Text is not split into words yet. Otherwise words stand between spaces.
             reverse: Pairs have the model's target language first; so have the alignments.
             merge: How links are made of both directions, or which of them is used alone.
-            threshold: The probability that a link needs with the merge ``mean``; the default is the model's own.
+            threshold: The probability that a link needs with the merge ``mean``; beside another link, three fifths of
+                it. The default is the model's own.
             fast: Use the narrow encoders, which are faster and less accurate; not every aligner has them.
         """
         if cores < 0:

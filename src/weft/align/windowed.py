@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from weft.config import MOST_PIECES, Merge
 from weft.errors import WeftError
 from weft.text.subwords import Pieces, Subwords
 from weft.text.words import Sentence, Text
+
+if TYPE_CHECKING:
+    from weft.apply.markup import TagHandling
 
 WordPair = tuple[list[str], list[str]]
 SentencePair = tuple[Sentence, Sentence]
@@ -102,6 +105,15 @@ class WindowedAligner(ABC):
                 alignments[pair.number] = Alignment(source, target, links, score, cells)
             seen += len(window)
             yield from (one.reversed() for one in alignments) if self.reverse else alignments
+
+    def transfer(self, source: str, target: str, handling: TagHandling = "html", **options: Any) -> str:
+        """Return the target, a translation of the source, with the inline markup of the source.
+
+        Options are those of ``weft.apply.markup_transfer.transfer``, which is faster for many segments.
+        """
+        from weft.apply.markup_transfer import transfer  # a later layer, which is here for users to find
+
+        return next(transfer(self, [(source, target)], handling, **options))
 
     def _sentences(self, pair: Any, number: int) -> SentencePair:
         """Split a pair into words, the model's source language first. ``number`` counts from one, for errors."""

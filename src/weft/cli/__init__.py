@@ -10,12 +10,29 @@ import sys
 import tyro
 
 import weft
-from weft.cli import align, demo, evaluate, experiments, models, plot, prepare, show, symmetrize, train, translate, tune
+from weft.cli import (
+    align,
+    demo,
+    evaluate,
+    experiments,
+    models,
+    plot,
+    prepare,
+    project,
+    show,
+    symmetrize,
+    train,
+    transfer,
+    translate,
+    tune,
+)
 from weft.cli.options import settings_first
 from weft.command import run_as_command
 
 _COMMANDS = {
     "align": align.align,
+    "transfer": transfer.transfer,
+    "project": project.project,
     "models": models.models,
     "train": train.train,
     "tune": tune.tune,

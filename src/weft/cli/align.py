@@ -62,7 +62,8 @@ class Options:
     """How links are made of both directions: mean, best-cells, intersection, union, grow-diag, grow-diag-final,
     grow-diag-final-and, lilt-grow-diag, lilt-grow-diag-final; or forward or backward alone."""
     threshold: Annotated[float | None, choice("0…1", "what the model says")] = None
-    """For --merge mean: the probability that a link needs. Higher: fewer and better links."""
+    """For --merge mean: the probability that a link needs (beside another link, three fifths of it). Higher: fewer and
+    better links."""
     fast: bool = False
     """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
     strict: bool = False
@@ -123,7 +124,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         warnings = Warnings(progress, f"the output has {form.gap} for it", options.strict)
         work = partial(_answer, options.format)
         out.write(form.start)
-        for lines in answers(work, blocks, plan, warnings, progress, options.line_buffered):
+        for lines in answers(work, blocks, plan, progress, warnings, options.line_buffered):
             out.writelines(lines)
             if options.line_buffered:
                 out.flush()

@@ -72,20 +72,20 @@ class Answer(NamedTuple):
 
     lines: list[str]  # one for each pair
     bad: list[BadLine]  # those that could not be aligned
-    bytes_read: int
+    done: int  # in units of the progress
 
 
 def answers(
     work: Callable[[WindowedAligner, Item], Answer],
     items: Iterable[Item],
     plan: AlignerPlan,
-    warnings: Warnings,
     progress: Progress,
+    warnings: Warnings | None = None,
     one_process: bool = False,
 ) -> Iterator[list[str]]:
     """Yield the lines of ``work(aligner, item)`` for each item, in order, computed in several processes.
 
-    ``work`` must be picklable. Bad lines go to ``warnings``, the pairs and bytes that are done to ``progress``.
+    ``work`` must be picklable. Bad lines go to ``warnings``, what is done to ``progress``.
     """
     workers = 1
     if plan.model.is_small_aligner and not one_process:  # a whole system is too large to be in memory twice
@@ -96,12 +96,14 @@ def answers(
     began, pairs = time.perf_counter(), 0
     function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
     for answer in map_in_order(function, items, workers):
-        warnings.add(answer)
+        if warnings is not None:
+            warnings.add(answer)
         yield answer.lines
         pairs += len(answer.lines)
         rate = pairs / (time.perf_counter() - began)
-        progress.advance(answer.bytes_read, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
-    warnings.end()
+        progress.advance(answer.done, pairs=f"{pairs:,}", speed=f"{rate:,.0f} pairs/s")
+    if warnings is not None:
+        warnings.end()
 
 
 def _answer(work: Callable[[WindowedAligner, Item], Answer], plan: AlignerPlan, item: Item) -> Answer:

@@ -12,12 +12,19 @@ from weft.model.rows import has_half_precision
 from weft.recipe import Recipe
 from weft.train.stages import Kind
 
-# The share of that speed which each kind of training reached: on one H200, and on two cores of a server.
+# The share of that speed which each kind of training reached: with the preset paper on one H200 (770 TFLOP/s), and on
+# two cores of a server. On the H200 distilling reached 0.066 before layers were compiled; an update that took 35.8 ms
+# takes 24.7 since then: 0.066 · 35.8 / 24.7 = 0.096. For recipe multi, fast encoders made 36,000 updates of 18,000
+# tokens of 9.4 million operations in 175 s: 36,000 · 18,000 · 9.4e6 / 770e12 / 175 = 0.045.
 _SHARE_OF_SPEED: dict[str, dict[Kind, float]] = {
-    "cuda": {"translate": 0.21, "align": 0.11, "links": 0.10, "guide": 0.06, "distil": 0.066},
-    "cpu": {"translate": 0.5, "align": 0.5, "links": 0.5, "guide": 0.3, "distil": 0.3},
-}
-_SHARED: dict[Kind, Kind] = {"refine": "distil", "fast": "distil"}  # their shares were measured together
+    "cuda": {
+        "translate": 0.21, "align": 0.11, "links": 0.10, "guide": 0.06, "distil": 0.096, "refine": 0.096, "fast": 0.045,
+    },
+    "cpu": {"translate": 0.5, "align": 0.5, "links": 0.5, "guide": 0.3, "distil": 0.3, "refine": 0.3, "fast": 0.3},
+}  # fmt: skip
+# A GPU makes better use of wide layers. Recipe multi, whose teacher is 512 wide, distilled 36,000 updates of 18,000
+# tokens of 145 million operations in 510 s, a share of 0.24, and translated with one of 0.39: about twice those above.
+_WIDTH, _MOST_GAIN = 256, 2.0
 _SECONDS_OF_COUNTING = 1.5e-5  # for a pair of pieces of a sentence pair, in tuning, on one core
 _BYTES_AND_END = 258  # entries of a vocabulary besides merges
 
@@ -45,7 +52,9 @@ def training_minutes(recipe: Recipe, pairs: int, pieces: float, device: torch.de
         operations["refine"] = 4 * student * refining + student * reading_own
     if scorer.fast.layers:
         operations["fast"] = (student + 3 * _operations(scorer.fast)) * _tokens(scorer.training)
-    return _minutes(operations, device)
+    narrow = scorer.shape(model).width  # of those that learn without teachers
+    widths = {kind: narrow if kind in ("refine", "fast") else width for kind in operations}
+    return _minutes(operations, widths, device)
 
 
 def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, sides: tuple[Side, Side], device: torch.device) -> float:
@@ -54,7 +63,8 @@ def tuning_minutes(aligner: AlignerConfig, config: TuneConfig, sides: tuple[Side
     learning = 3 * student + (student + 3 * fast if aligner.fast.layers else 0)
     operations = learning * _tokens(config.training) + student * len(sides[1].ids)
     counting = int((sides[0].lengths * sides[1].lengths).sum()) * _SECONDS_OF_COUNTING
-    return sum(_minutes({"distil": operations}, device).values()) + counting / 60
+    learned = _minutes({"distil": operations}, {"distil": aligner.encoders.width}, device)
+    return learned["distil"] + counting / 60
 
 
 def shown_time(minutes: float) -> str:
@@ -71,9 +81,12 @@ def _tokens(training: TrainingConfig) -> float:
     return training.updates * training.target_tokens
 
 
-def _minutes(operations: dict[Kind, float], device: torch.device) -> dict[Kind, float]:
+def _minutes(operations: dict[Kind, float], widths: dict[Kind, int], device: torch.device) -> dict[Kind, float]:
+    """Return the minutes of each kind of training, whose widest layers have these widths."""
     speed, shares = _matrix_speed(device), _SHARE_OF_SPEED[device.type]
-    return {kind: count / (speed * shares[_SHARED.get(kind, kind)]) / 60 for kind, count in operations.items()}
+    if device.type == "cuda":
+        shares = {kind: shares[kind] * min(width / _WIDTH, _MOST_GAIN) for kind, width in widths.items()}
+    return {kind: count / (speed * shares[kind]) / 60 for kind, count in operations.items()}
 
 
 def _matrix_speed(device: torch.device) -> float:

@@ -1,0 +1,165 @@
+"""Markup transfer: the inline markup of a source segment moves onto its translation.
+
+The text of the translation never changes, every tag of the source occurs exactly once unless splitting was asked for,
+and what is nested in the source is nested in the result.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from weft.align.alignment import Alignment
+from weft.align.windowed import WindowedAligner
+from weft.apply.elements import Element
+from weft.apply.markup import Marked, TagHandling, parse_markup
+from weft.apply.placement import place_elements
+from weft.apply.word_parts import cut_words, shared_borders
+from weft.text.words import Sentence, Span
+
+_AT_ONCE = 8_192  # segments that are read before any is answered
+_CELLS = 20_000_000  # in the matrices of those that are aligned at once: 80 MB
+
+
+class _Parsed(NamedTuple):
+    source: Marked
+    target: Marked
+    given: str
+    """The target as it was given."""
+    sentences: tuple[Sentence, Sentence] | None
+    """What is to be aligned; None if the source has no markup."""
+
+
+def transfer(
+    aligner: WindowedAligner,
+    pairs: Iterable[tuple[str, str]],
+    handling: TagHandling = "html",
+    *,
+    ignore_tags: Sequence[str] = (),
+    split: bool = False,
+    placeholders: bool = False,
+) -> Iterator[str]:
+    """Yield the target of each pair with the markup of its source.
+
+    Markup that a target has already is taken out first; a pair whose source has none keeps its target.
+
+    Args:
+        aligner: What aligns the text.
+        pairs: Source and target of each segment, both as they stand in a file, with entities and all.
+        handling: What is markup.
+        ignore_tags: Elements that move as they are with all that they contain, which no translation has.
+        split: An element whose words are apart in the target is there several times; otherwise it covers them all.
+        placeholders: What a program fills in, such as ``{0}`` and ``%s``, is markup if the target lacks it.
+    """
+    parsed = (_parse(source, target, handling, ignore_tags, placeholders) for source, target in pairs)
+    for window in _windows(parsed):
+        wanted = [one.sentences for one in window if one.sentences]
+        alignments = aligner.align(wanted, skip_long=True, ahead=len(wanted), matrices=True)
+        for source, target, given, sentences in window:
+            yield with_markup(source, target, next(alignments), split) if sentences else given
+
+
+def _parse(source: str, target: str, handling: TagHandling, ignore_tags: Sequence[str], placeholders: bool) -> _Parsed:
+    translation = parse_markup(target, handling, ignore_tags)
+    marked = parse_markup(source, handling, ignore_tags, translation.text if placeholders else None)
+    return _Parsed(marked, translation, target, sentences_to_align(marked, translation) if marked.elements else None)
+
+
+def _windows(segments: Iterable[_Parsed]) -> Iterator[list[_Parsed]]:
+    """Yield so many segments at a time that their matrices fit into memory."""
+    window: list[_Parsed] = []
+    cells = 0
+    for segment in segments:
+        source, target = segment.sentences or ((), ())
+        if window and (len(window) == _AT_ONCE or cells + len(source) * len(target) > _CELLS):
+            yield window
+            window, cells = [], 0
+        window.append(segment)
+        cells += len(source) * len(target)
+    if window:
+        yield window
+
+
+def sentences_to_align(source: Marked, target: Marked) -> tuple[Sentence, Sentence]:
+    """Return the texts of a segment and its translation, their words cut where tags may be."""
+    borders = {place for element in source.elements for place in (element.start, element.end)}
+    shared = shared_borders(source.text, borders, target.text)
+    return cut_words(source.text, borders), cut_words(target.text, shared)
+
+
+def with_markup(source: Marked, target: Marked, alignment: Alignment, split: bool = False) -> str:
+    """Return the target with the elements of the source, placed by the alignment of their texts."""
+    spans = place_elements(alignment.matrix, alignment.source, alignment.target, source.elements, split)
+    parts, last = [], 0
+    for place, tag in _tags_in_order(source, spans, len(target.text)):
+        written = target.place(place)
+        parts += [target.written[last:written], _spaced(tag, target.text, place)]
+        last = written
+    return "".join(parts) + target.written[last:]
+
+
+def _spaced(tag: str, text: str, place: int) -> str:
+    """Return a tag without the white space around it, which placeholders may have, where the text has some."""
+    if place == 0 or text[place - 1].isspace():
+        tag = tag.lstrip()
+    return tag.rstrip() if place == len(text) or text[place].isspace() else tag
+
+
+def _tags_in_order(source: Marked, spans: Sequence[Sequence[Span]], length: int) -> list[tuple[int, str]]:
+    """Return the place of each tag in a target of this length, and the tag, in the order in which they are written."""
+    found: dict[int | None, Span] = {None: (0, length)}
+    tags = [(place, 1, tag) for place, tag in _nested_tags(source.elements, spans, found)]
+    closing = []
+    for number, element in enumerate(source.elements):
+        if element.crosses:  # opens after all tags at its place, and closes before them
+            for span in spans[number]:
+                start, end = _clipped(span, *found[element.parent])
+                tags.append((start, 2, element.opening))
+                (closing if end > start else tags).append((end, 0 if end > start else 2, element.closing or ""))
+    tags += reversed(closing)
+    return [(place, tag) for place, _, tag in sorted(tags, key=lambda one: one[:2])]
+
+
+def _nested_tags(
+    elements: Sequence[Element], spans: Sequence[Sequence[Span]], found: dict[int | None, Span]
+) -> Iterator[tuple[int, str]]:
+    """Yield the place of each tag of the elements that cross no others, and the tag, in the order of the target.
+
+    ``found`` has the span of the whole target; those of the elements are added.
+    """
+    inside: dict[int | None, list[tuple[Span, int]]] = defaultdict(list)
+    for number, element in enumerate(elements):
+        if not element.crosses:
+            inside[element.parent] += ((span, number) for span in spans[number])
+    opened = [(_side_by_side(inside[None], *found[None]), (0, ""))]  # what is left inside each, and its closing tag
+    while opened:
+        left, closing = opened[-1]
+        if (following := next(left, None)) is None:
+            yield closing
+            opened.pop()
+            continue
+        number, chosen, (start, end) = following
+        element = elements[number]
+        yield start, element.opening
+        if chosen == spans[number][0]:  # of an element that is split, the surest part has what is inside it
+            found[number] = start, end
+            opened.append((_side_by_side(inside[number], start, end), (end, element.closing or "")))
+        else:
+            yield end, element.closing or ""
+
+
+def _side_by_side(placed: Iterable[tuple[Span, int]], start: int, end: int) -> Iterator[tuple[int, Span, Span]]:
+    """Yield elements in order, each with the span chosen for it and that between its neighbours.
+
+    White space may belong to two.
+    """
+    for span, number in sorted(placed):
+        clipped = _clipped(span, start, end)
+        yield number, span, clipped
+        start = clipped[1]
+
+
+def _clipped(span: Span, start: int, end: int) -> Span:
+    first, last = (min(max(place, start), end) for place in span)
+    return first, last

@@ -1,0 +1,140 @@
+"""Words of running text cut more finely, as tags stand inside of words, too."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from weft.text.spelling import Remembered
+from weft.text.units import chunk_spans
+from weft.text.words import Sentence, Span, raw_word_spans
+
+AT_HYPHEN = 0.02  # what it costs an element to begin or end at a hyphen,
+INSIDE_WORD = 0.1  # and elsewhere inside a word
+_HYPHENS = "-‐‑/_"
+# Where words are cut: Google|-|Apps, Neu|Land, CO|2.
+_CUTS = re.compile(rf"[{_HYPHENS}]|(?<=[^\W\d_A-ZÀ-Þ])(?=[A-ZÀ-Þ])|(?<=[^\W\d_])(?=\d)")
+
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+class Stretch(NamedTuple):
+    """Words from ``first`` to before ``last``; none if both are the same."""
+
+    first: int
+    last: int
+
+
+def cut_words(text: str, borders: Iterable[int] = ()) -> Sentence:
+    """Return the sentence of a text whose words are cut at hyphens, before capitals and digits, and at ``borders``."""
+    spans: list[Span] = []
+    for begin, end in chunk_spans(text):
+        spans += [(begin + first, begin + last) for first, last in _parts_of_chunk[text[begin:end]]]
+    for border in borders:
+        number = bisect_right(spans, (border,)) - 1
+        if number >= 0 and spans[number][0] < border < spans[number][1]:
+            start, end = spans[number]
+            spans[number : number + 1] = (start, border), (border, end)
+    return Sentence(text, tuple(spans), raw=True)
+
+
+def _parts(chunk: str) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for start, end in raw_word_spans(chunk):
+        cuts = {start, end}
+        for match in _CUTS.finditer(chunk, start, end):
+            cuts |= {match.start(), match.end()}
+        found += itertools.pairwise(sorted(cuts))
+    return tuple(found)
+
+
+_parts_of_chunk = Remembered(_parts)
+
+
+def border_costs(sentence: Sentence) -> list[float]:
+    """Return what it costs to begin or end before each word, and at the end. (words + 1,)"""
+    text, spans = sentence.text, sentence.spans
+    costs = [0.0] * (len(spans) + 1)
+    whole: set[int] | None = None  # where words begin that are not cut
+    for number in range(1, len(spans)):
+        start = spans[number][0]
+        if start == spans[number - 1][1]:
+            if whole is None:
+                whole = {first for first, _ in raw_word_spans(text)}
+            if start not in whole:
+                at_hyphen = text[start - 1] in _HYPHENS or text[start] in _HYPHENS
+                costs[number] = AT_HYPHEN if at_hyphen else INSIDE_WORD
+    return costs
+
+
+def shared_borders(source: str, borders: Iterable[int], target: str) -> Iterator[int]:
+    """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O."""
+    words = _letters(source)
+    inside = [(border, span) for border in borders if (span := _word_around(words, border))]
+    if inside:
+        places = defaultdict(list)
+        for start, end in _letters(target):
+            places[target[start:end]].append(start)
+        for border, (start, end) in inside:
+            yield from (place + border - start for place in places[source[start:end]])
+
+
+def _letters(text: str) -> list[Span]:
+    """Return the spans of letters and digits between anything else."""
+    return [match.span() for match in _LETTERS.finditer(text)]
+
+
+def _word_around(words: Sequence[Span], place: int) -> Span | None:
+    """Return the word that a place is inside of, not at its ends."""
+    number = bisect_left(words, (place,)) - 1
+    return words[number] if number >= 0 and place < words[number][1] else None
+
+
+class Copies:
+    """Finds text of the source in the target, letter by letter."""
+
+    def __init__(self, source: str, target: Sentence, costs: Sequence[float]) -> None:
+        """``costs`` are those of ``border_costs``."""
+        self._source, self._target, self._costs = source, target, costs
+        self._words = _letters(source)
+
+    @cached_property
+    def _borders(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Which target word begins at a character, and which one is after a word that ends there."""
+        spans = self._target.spans
+        return {span[0]: word for word, span in enumerate(spans)}, {span[1]: word for word, span in enumerate(spans, 1)}
+
+    def of(self, start: int, end: int) -> list[Stretch]:
+        """Return the target words that have the text of a span of the source, if possible inside of the same words."""
+        content = self._source[start:end]
+        start += len(content) - len(content.lstrip())
+        end = max(start, end - len(content) + len(content.rstrip()))
+        left, right = (_word_around(self._words, place) or (place, place) for place in (start, end))
+        whole = self._whole_words(self._source[left[0] : right[1]])
+        begins, ends = self._borders
+        inside = ((begins.get(place + start - left[0]), ends.get(place + end - left[0])) for place in whole)
+        found = [Stretch(first, last) for first, last in inside if first is not None and last is not None]
+        if found or (left[0], right[1]) == (start, end):
+            return found
+        return [Stretch(begins[place], ends[place + end - start]) for place in self._whole_words(content.strip())]
+
+    def _whole_words(self, wanted: str) -> list[int]:
+        """Return where a text stands in the target, its ends at those of words or at hyphens."""
+        if not (wanted.isdigit() or (len(wanted) > 1 and any(map(str.isalpha, wanted)))):
+            return []
+        begins, ends = self._borders
+        return [
+            match.start()
+            for match in re.finditer(re.escape(wanted), self._target.text)
+            if self._costs_at(begins.get(match.start())) <= AT_HYPHEN
+            and self._costs_at(ends.get(match.end())) <= AT_HYPHEN
+        ]
+
+    def _costs_at(self, border: int | None) -> float:
+        return math.inf if border is None else self._costs[border]
