@@ -83,6 +83,11 @@ class Table:
             self._runs.append(self._runs[-1] + len(run))
             self._held = []
 
+    @property
+    def nbytes(self) -> int:
+        """What all records take, to measure progress by."""
+        return self._runs[-1] * self._kind.itemsize + sum(part.nbytes for part in self._held)
+
     def _sum_held(self) -> np.ndarray:
         return summed(np.concatenate([np.zeros(0, self._kind), *self._held]), self._by)
 
@@ -95,7 +100,7 @@ class Table:
             return
         stored = np.memmap(self._path, self._kind, "r")
         runs = [*(stored[first:end] for first, end in itertools.pairwise(self._runs)), last]
-        ranges = -(-sum(run.nbytes for run in runs) // _READ_BYTES)
+        ranges = -(-self.nbytes // _READ_BYTES)
         ends = [(number << 64) // ranges for number in range(ranges + 1)]
         for low, high in itertools.pairwise(ends):
             yield summed(np.concatenate([_between(run, self._by[0], low, high) for run in runs]), self._by)

@@ -22,6 +22,7 @@ import numpy as np
 from weft.apply.block_counts import BY_FORM, EXAMPLE, EXAMPLE_BITS, PHRASE_PAIR, UNIT, BlockCounts
 from weft.apply.counting import SortedLines, Table, group_starts, group_sums, keys_of, summed
 from weft.apply.phrases import Stretches
+from weft.progress import Progress
 from weft.text.words import Sentence
 
 # A phrase pair regardless of case, and the weight of each phrase in all its pairs. With the source 0, a target alone.
@@ -34,6 +35,7 @@ _PAIR = np.dtype(
 )
 _PRIOR = 5  # occurrences of every target elsewhere: one that is seen once is no sure translation of anything
 _BATCH = 10_000  # pairs that are looked up in the text together
+_LONGEST_EXAMPLE = 2_000  # characters of both sides; longer ones are not shown
 
 
 class Entry(NamedTuple):
@@ -49,6 +51,7 @@ class Entry(NamedTuple):
     line: int
     """That of the example."""
     source_example: str
+    """Empty, as the other, if both are too long to be shown."""
     target_example: str
 
 
@@ -85,28 +88,34 @@ class PhraseCounts:
             self._text_bytes += file.write(block.text)
         self._lengths += block.lengths
 
-    def entries(self, least: Least) -> Iterator[Entry]:
+    def entries(self, least: Least, progress: Progress) -> Iterator[Entry]:
         """Yield the entries of a dictionary, those of one source one after the other, strong ones first."""
         totals = _Totals(self._folder / "source-phrases"), _Totals(self._folder / "target-phrases")
         by_target = Table(self._folder / "pairs", _PAIR, ("target", "source"))
+        progress.phase("sorting phrases", self._forms.nbytes, "B")
         for forms in self._forms.read():
             pairs = _regardless_of_case(forms)
             first = group_starts(pairs["source"])
             totals[0].add(pairs["source"][first], group_sums(pairs["count"], first), least.phrase_count)
             by_target.add(_targets_alone(pairs))
             by_target.add(pairs[_may_be_entries(pairs, least)])
+            progress.advance(forms.nbytes)
         chosen = self._folder / "chosen-pairs"
+        progress.phase("choosing phrases", by_target.nbytes, "B")
         with chosen.open("wb") as file:
             for pairs in by_target.read():
+                progress.advance(pairs.nbytes)
                 first = group_starts(pairs["target"])  # where the target is alone
                 totals[1].add(pairs["target"][first], pairs["count"][first], least.phrase_count)
                 pairs["target_weight"] = _repeated(pairs["weight"][first], first, len(pairs))
                 pairs = pairs[pairs["source"] != 0]
                 file.write(pairs[_strengths(pairs) >= least.strength].tobytes())
+        progress.phase("looking entries up in the text", chosen.stat().st_size // _PAIR.itemsize, "entries")
         lines = SortedLines(self._folder, "entries")
         with chosen.open("rb") as file, self._text.open("rb") as text:
             while len(pairs := np.fromfile(file, _PAIR, _BATCH)):
                 lines.add(self._sortable(pairs, text, totals, least.cohesion))
+                progress.advance(len(pairs))
         for line in lines:
             yield Entry(*json.loads(line.split("\t")[2]))
 
@@ -117,7 +126,11 @@ class PhraseCounts:
         places = pairs["example"] & np.uint64((1 << EXAMPLE_BITS) - 1)
         order = np.argsort(places)  # so that the text is read from its beginning to its end
         pairs, places = pairs[order], places[order].tolist()
-        shown = [_show(pair, place, text, self._raw) for pair, place in zip(pairs, places, strict=True)]
+        example, shown = _Example.at(0, text, self._raw), []
+        for pair, place in zip(pairs, places, strict=True):
+            if place != example.place:
+                example = _Example.at(place, text, self._raw)
+            shown.append(_show(pair, example))
         bits = [
             _cohesion([one.words[side] for one in shown], totals[side], int(self._lengths[side])) for side in (0, 1)
         ]
@@ -126,31 +139,45 @@ class PhraseCounts:
                 yield f"{one.entry.source.lower()}\t{1 - strength:.9f}\t{json.dumps(one.entry, ensure_ascii=False)}"
 
 
+class _Example(NamedTuple):
+    """A sentence pair of the text."""
+
+    place: int
+    line: int
+    sides: tuple[Sentence, Sentence]
+
+    @classmethod
+    def at(cls, place: int, text: IO[bytes], raw: bool) -> _Example:
+        text.seek(place)
+        line, source, target = text.readline().decode().rstrip("\n").split("\t")
+        return cls(place, int(line), (Sentence.from_text(source, raw), Sentence.from_text(target, raw)))
+
+
 class _Shown(NamedTuple):
+    """A pair as an entry."""
+
     entry: Entry
     words: tuple[list[str], list[str]]  # of both phrases, in lower case
 
 
-def _show(pair: np.void, place: int, text: IO[bytes], raw: bool) -> _Shown:
-    """Look a pair up in the text, in which the line of its example begins at ``place``."""
-    text.seek(place)
-    line, *sides = text.readline().decode().rstrip("\n").split("\t")
+def _show(pair: np.void, example: _Example) -> _Shown:
     phrases, words = [], []
-    for name, side in zip(("source", "target"), sides, strict=True):
-        sentence, first = Sentence.from_text(side, raw), int(pair[f"{name}_first"])
+    for name, sentence in zip(("source", "target"), example.sides, strict=True):
+        first = int(pair[f"{name}_first"])
         end = first + int(pair[f"{name}_words"])
-        phrases.append(_one_space(side[sentence.spans[first][0] : sentence.spans[end - 1][1]]))
+        phrases.append(_one_space(sentence.text[sentence.spans[first][0] : sentence.spans[end - 1][1]]))
         words.append([word.lower() for word in sentence.words[first:end]])
-    weight = int(pair["weight"])
+    weight, texts = int(pair["weight"]), [_one_space(sentence.text) for sentence in example.sides]
+    is_short = sum(map(len, texts)) <= _LONGEST_EXAMPLE
     entry = Entry(
         source=phrases[0],
         target=phrases[1],
         count=int(pair["count"]),
         forward=weight / int(pair["source_weight"]),
         backward=weight / int(pair["target_weight"]),
-        line=int(line),
-        source_example=_one_space(sides[0]),
-        target_example=_one_space(sides[1]),
+        line=example.line,
+        source_example=texts[0] if is_short else "",
+        target_example=texts[1] if is_short else "",
     )
     return _Shown(entry, (words[0], words[1]))
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
 from weft.apply.dictionaries import Entry
@@ -12,12 +11,12 @@ from weft.errors import WeftError
 
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_START = """<?xml version="1.0" encoding="UTF-8"?>
+TBX_START = """<?xml version="1.0" encoding="UTF-8"?>
 <tbx type="TBX-Basic" style="dca" xml:lang="en" xmlns="urn:iso:std:iso:30042:ed-2">
 <tbxHeader><fileDesc><sourceDesc><p>Made of parallel text by weft lexicon</p></sourceDesc></fileDesc></tbxHeader>
 <text><body>
 """
-_END = "</body></text>\n</tbx>\n"
+TBX_END = "</body></text>\n</tbx>\n"
 
 
 def check_languages(languages: tuple[str, str]) -> None:
@@ -27,17 +26,13 @@ def check_languages(languages: tuple[str, str]) -> None:
             raise WeftError(f"'{code}' is not the code of a language, such as de or pt-BR")
 
 
-def tbx_parts(entries: Iterable[Entry], languages: tuple[str, str]) -> Iterator[str]:
-    """Yield the parts of a TBX file: a concept for each source, whose targets are its terms, with their examples."""
-    yield _START
-    for number, (_, group) in enumerate(itertools.groupby(entries, lambda entry: entry.source.lower()), 1):
-        found = list(group)
-        source = _term(found[0].source, found[0].source_example)
-        targets = "".join(_term(entry.target, entry.target_example) for entry in found)
-        sides = zip(languages, (source, targets), strict=True)
-        sections = "".join(f'<langSec xml:lang="{code}">{terms}</langSec>' for code, terms in sides)
-        yield f'<conceptEntry id="c{number}">{sections}</conceptEntry>\n'
-    yield _END
+def tbx_concept(entries: Sequence[Entry], number: int, languages: tuple[str, str]) -> str:
+    """Return a concept made of the entries of one source: its targets are its terms, with their examples."""
+    source = _term(entries[0].source, entries[0].source_example)
+    targets = "".join(_term(entry.target, entry.target_example) for entry in entries)
+    sides = zip(languages, (source, targets), strict=True)
+    sections = "".join(f'<langSec xml:lang="{code}">{terms}</langSec>' for code, terms in sides)
+    return f'<conceptEntry id="c{number}">{sections}</conceptEntry>\n'
 
 
 def _term(term: str, example: str) -> str:

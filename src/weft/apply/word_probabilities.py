@@ -11,6 +11,7 @@ import numpy as np
 
 from weft.apply.block_counts import BY_PAIR, WORD_PAIR, BlockCounts
 from weft.apply.counting import SortedLines, Table, group_starts, group_sums, key_of
+from weft.progress import Progress
 
 Side = Literal["source", "target"]
 
@@ -29,19 +30,22 @@ class WordCounts:
         self._words.add(block.words)
         self._pairs.add(block.word_pairs)
 
-    def write(self, forward: Path, backward: Path) -> None:
+    def write(self, forward: Path, backward: Path, progress: Progress) -> None:
         """Write lines ``target source p(target | source)`` and, into another file, the same for the other direction.
 
         Words without links are linked to NULL. The lines are those of Marian's extract-lex, in another order.
         """
         vocabulary = _Vocabulary(self._words, self._folder / "vocabulary")
         turned = Table(self._folder / "turned-word-pairs", WORD_PAIR, ("target", "source"))
+        progress.phase("writing probabilities of words", 2 * self._pairs.nbytes, "B")
         with forward.open("w", encoding="utf-8", newline="\n") as file:
             for pairs in self._pairs.read():
+                progress.advance(pairs.nbytes)
                 _write_pairs(pairs, "target", "source", vocabulary, file)
                 turned.add(pairs)
         with backward.open("w", encoding="utf-8", newline="\n") as file:
             for pairs in turned.read():
+                progress.advance(pairs.nbytes)
                 _write_pairs(pairs, "source", "target", vocabulary, file)
 
 
