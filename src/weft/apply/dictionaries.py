@@ -72,7 +72,7 @@ class PhraseCounts:
     """How often phrases are translations of each other."""
 
     def __init__(self, folder: Path, raw: bool) -> None:
-        """``folder`` takes what memory does not hold; ``raw``: words are those of running text."""
+        """``folder``, an empty one, takes what memory does not hold; ``raw``: words are those of running text."""
         self._folder, self._raw = folder, raw
         self._forms = Table(folder / "phrase-pairs", PHRASE_PAIR, BY_FORM)
         self._text = folder / "text"

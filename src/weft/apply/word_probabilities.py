@@ -20,7 +20,7 @@ class WordCounts:
     """How often words are linked, as they are written."""
 
     def __init__(self, folder: Path) -> None:
-        """``folder`` takes what memory does not hold."""
+        """``folder``, an empty one, takes what memory does not hold."""
         self._folder = folder
         self._words = SortedLines(folder, "words")
         self._pairs = Table(folder / "word-pairs", WORD_PAIR, BY_PAIR)
