@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import gzip
 import random
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.apply.documents import Document
+from weft.apply.documents import Document, read_document
 from weft.apply.xml_documents import parse_xml_document, read_xml_document
 from weft.errors import WeftError
 
@@ -209,11 +210,16 @@ def test_what_cannot_be_read_is_refused(data: bytes, problem: str) -> None:
 
 
 def test_files_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.xlf"
-    path.write_text(xliff_1(f"<trans-unit>{SIDES}</trans-unit>"))
-    assert list(read_xml_document(path).pairs()) == [PAIR]
+    path = tmp_path / "a.xlf.gz"
+    path.write_bytes(gzip.compress(xliff_1(f"<trans-unit>{SIDES}</trans-unit>").encode()))
+    assert list(read_xml_document(str(path)).pairs()) == [PAIR]
     with pytest.raises(WeftError, match=r"b\.xlf: No such file"):
-        read_xml_document(tmp_path / "b.xlf")
+        read_xml_document(str(tmp_path / "b.xlf"))
+
+
+def test_more_than_a_limit_is_not_read() -> None:
+    with pytest.raises(WeftError, match="/dev/zero: more than 1 MB; split it"):
+        read_document("/dev/zero", 1 << 20)
 
 
 _TEXT = st.text("aä漢 &<>\"'\n]", max_size=6).map(

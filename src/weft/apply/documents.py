@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.errors import WeftError
+from weft.text.streams import open_input
 
 _KNOWN = re.compile(
     r"utf-?8|us-ascii|ascii|iso-8859-\d+|windows-\d+|cp\d+|koi8-[ru]|shift[_-]jis|euc-(?:jp|kr)|gb2312|gbk|gb18030|big5",
@@ -50,6 +51,15 @@ class Document:
         data = b"".join([*parts, self._data[last:]])
         # A character that the encoding does not have becomes a reference such as &#8364;.
         return data if self._encoding == "utf-8" else data.decode().encode(self._encoding, "xmlcharrefreplace")
+
+
+def read_document(name: str, most: int) -> bytes:
+    """Read a file of at most ``most`` bytes, decompressed if its name says so. Raises WeftError."""
+    with open_input(name) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise WeftError(f"{name}: more than {most >> 20} MB; split it")
+    return data
 
 
 def encoding_of(data: bytes, declaration: re.Pattern[bytes], file: str) -> str:

@@ -11,13 +11,11 @@ import html
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
-from weft.apply.documents import Document, Segment, decode_document, encoding_of
+from weft.apply.documents import Document, Segment, decode_document, encoding_of, read_document
 from weft.apply.markup import VOID, Marked, parse_markup
 from weft.errors import WeftError
-from weft.storage import read_bytes
 
 _MOST_BYTES = 1 << 27
 _ENCODING = re.compile(rb"""<(?:meta\s[^<>]*?charset|\?xml\s[^<>]*?encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
@@ -120,9 +118,9 @@ class Page:
             raise WeftError(f"{self._file}: segment {number:,}: {error}") from None
 
 
-def read_page(path: Path, tags: HtmlTags) -> Page:
+def read_page(file: str, tags: HtmlTags) -> Page:
     """Read a page: its segments that have text to translate. Raises WeftError."""
-    return parse_page(read_bytes(path, _MOST_BYTES), str(path), tags)
+    return parse_page(read_document(file, _MOST_BYTES), file, tags)
 
 
 def parse_page(data: bytes, file: str, tags: HtmlTags) -> Page:

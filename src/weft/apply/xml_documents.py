@@ -13,13 +13,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from xml.parsers import expat
 
-from weft.apply.documents import Document, Segment, decode_document, encoding_of
+from weft.apply.documents import Document, Segment, decode_document, encoding_of, read_document
 from weft.apply.markup import Marked, parse_markup
 from weft.errors import WeftError
-from weft.storage import read_bytes
+from weft.text.memories import is_language
 
 Languages = tuple[str, str]
 """The source language and the target language, such as ``("en", "de")``."""
@@ -33,7 +32,7 @@ _REMARK = re.compile(r"<(?:[!?]|(?:[\w.-]+:)?(?:mrk|sm|em)\b)")  # of translator
 _START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
 
 
-def read_xml_document(path: Path, languages: Languages | None = None, everything: bool = False) -> Document:
+def read_xml_document(file: str, languages: Languages | None = None, everything: bool = False) -> Document:
     """Read an XLIFF or TMX file: those of its segments whose target has text and lacks tags of its source.
 
     Not those that are approved, or have remarks in the target; with ``everything``, these as well, and all that have
@@ -41,7 +40,7 @@ def read_xml_document(path: Path, languages: Languages | None = None, everything
     file are source and target; without it, the file says which is the source, and all others are targets. Raises
     WeftError.
     """
-    return parse_xml_document(read_bytes(path, _MOST_BYTES), str(path), languages, everything)
+    return parse_xml_document(read_document(file, _MOST_BYTES), file, languages, everything)
 
 
 def parse_xml_document(
@@ -172,8 +171,7 @@ def _language(variant: _Element) -> str:
 
 def _is_same(language: str, other: str) -> bool:
     """Tell whether one is the other or a variety of it: en and EN-us, but not en-GB and en-US."""
-    language, other = (f"{name.lower().replace('_', '-')}-" for name in (language, other))
-    return language.startswith(other) or other.startswith(language)
+    return is_language(language, other) or is_language(other, language)
 
 
 class _Reader:

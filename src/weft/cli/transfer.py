@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import tyro
@@ -21,7 +20,7 @@ from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
-from weft.text.reading import Block, Corpus, read_text
+from weft.text.reading import Block, Corpus, kind_of, read_text
 
 if TYPE_CHECKING:
     from weft.align.windowed import WindowedAligner
@@ -81,10 +80,10 @@ class Options:
     @property
     def kind(self) -> Kind:
         """What the file is, by its name."""
-        name = self.file.lower()
-        if name.endswith((".html", ".htm")):
+        ending = kind_of(self.file)
+        if ending in {".html", ".htm"}:
             return "page"
-        return "bilingual" if name.endswith((".xlf", "xliff", ".tmx")) else "lines"
+        return "bilingual" if ending in {".xlf", ".tmx"} or ending.endswith("xliff") else "lines"
 
     @property
     def inputs(self) -> list[str]:
@@ -123,12 +122,11 @@ def transfer(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     if options.kind == "lines":
         _transfer_lines(options, Way(options.tag_handling or "html", ignored, options.split))
     elif options.kind == "bilingual":
-        document = read_xml_document(Path(options.file), options.languages, options.all)
+        document = read_xml_document(options.file, options.languages, options.all)
         _transfer_document(options, document, Way("xliff", ignored, options.split))
     else:
-        page = read_page(
-            Path(options.file), HtmlTags(ignored, _names(options.splitting_tags), _names(options.non_splitting_tags))
-        )
+        tags = HtmlTags(ignored, _names(options.splitting_tags), _names(options.non_splitting_tags))
+        page = read_page(options.file, tags)
         if options.extract:
             with open_output(options.output, options.inputs) as (out, _):
                 out.writelines(f"{line}\n" for line in page.lines())

@@ -108,7 +108,7 @@ class Corpus:
             if name != "-" and not Path(name).exists():
                 raise WeftError(f"{name}: no such file")
         for name in self.source + self.target:
-            if _kind(name) in {".zip", ".parquet", *_MEMORIES}:
+            if kind_of(name) in {".zip", ".parquet", *_MEMORIES}:
                 raise WeftError(f"{name}: holds both sides; give it alone")
 
     @classmethod
@@ -126,7 +126,7 @@ class Corpus:
         """Yield all lines, in order, in blocks of at most ``size`` lines (0: a size that suits bulk work)."""
         size = size or _BLOCK_LINES
         for name in self.files:
-            kind = _kind(name) if self.form == "auto" else f".{self.form}"
+            kind = kind_of(name) if self.form == "auto" else f".{self.form}"
             if kind == ".parquet":
                 yield from _parquet_blocks(name, size)
             elif kind == ".zip":
@@ -141,7 +141,7 @@ class Corpus:
                 yield from _blocks_of_two(source_lines, target_lines, size)
 
 
-def _kind(name: str) -> str:
+def kind_of(name: str) -> str:
     """Return the last ending, or the one before that of a compressed file: ``my.jsonl.tsv`` is TSV."""
     for ending in (".gz", ".xz", ".zst"):
         name = name.removesuffix(ending)
