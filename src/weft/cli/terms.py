@@ -86,7 +86,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     say(f"terms: {counts.total():,}: " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
     wrong = counts["other"] + counts["missing"]
     if options.fail and wrong:
-        raise WeftError(f"{wrong:,} terms are not translated as agreed")
+        raise WeftError(f"{wrong:,} of {counts.total():,} terms are not translated as agreed")
 
 
 class Row(NamedTuple):
