@@ -24,8 +24,7 @@ import numpy as np
 import weft
 from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
-from weft.apply.markup_transfer import with_markup
-from weft.apply.placement import cut_words
+from weft.apply.markup_transfer import sentences_to_align, with_markup
 from weft.links import Links, read_links
 from weft.text.words import Sentence
 
@@ -38,17 +37,12 @@ def read_segments(path: Path, ids: str) -> list[str]:
     return [text for key, text in texts.items() if ids == "all" or (int(key[-1]) % 2 == 1) == (ids == "odd")]
 
 
-def linked(source: Marked, target: Marked, links: Links) -> Alignment:
+def linked(sentences: tuple[Sentence, Sentence], links: Links) -> Alignment:
     """Return the alignment that links of another aligner make."""
-    words = words_of(source), words_of(target)
-    matrix = np.zeros((len(words[0]), len(words[1])), np.float32)
+    matrix = np.zeros((len(sentences[0]), len(sentences[1])), np.float32)
     for link in links:
         matrix[link] = 1
-    return Alignment(*words, dict.fromkeys(sorted(links), 1.0), matrix=matrix)
-
-
-def words_of(segment: Marked) -> Sentence:
-    return cut_words(segment.text, [place for element in segment.elements for place in (element.start, element.end)])
+    return Alignment(*sentences, dict.fromkeys(sorted(links), 1.0), matrix=matrix)
 
 
 def main() -> None:
@@ -69,9 +63,9 @@ def main() -> None:
     for source, reference in tagged:
         target = parse_markup(reference, handling)
         segments.append((parse_markup(source, handling), Marked(target.text, (), target.written, target.places)))
-    pairs = [(words_of(source), words_of(target)) for source, target in segments]
+    pairs = [sentences_to_align(source, target) for source, target in segments]
     if arguments.links:
-        found = (linked(*pair, line.possible) for pair, line in zip(segments, read_links(arguments.links), strict=True))
+        found = (linked(pair, line.possible) for pair, line in zip(pairs, read_links(arguments.links), strict=True))
     else:
         aligner = weft.load(arguments.model, fast=arguments.fast)
         found = aligner.align(pairs, skip_long=True, matrices=True)

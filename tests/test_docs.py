@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from memory_files import tmx_of_pairs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -49,6 +50,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     (tmp_path / "letters.tsv").write_bytes((tmp_path / "corpus.tsv").read_bytes())
+    (tmp_path / "memory.tmx").write_text(tmx_of_pairs((other, one) for one, other in pairs), "utf-8")
+    (tmp_path / "catalogue.po").write_text(
+        "".join(f'msgid "{one}"\nmsgstr "{other}"\n' for one, other in pairs), "utf-8"
+    )
     for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):
         (tmp_path / f"{name}.links").write_text("0-0 1-1\n" * len(pairs))
     (tmp_path / "gold.txt").write_text("1-1 2p2\n" * len(pairs))

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -302,12 +303,39 @@ def strange_file(folder: Path, generator: random.Random) -> tuple[Path, int | No
     return path, count
 
 
+MEMORIES = {
+    "tmx": b"<?xml version='1.0'?><tmx><header srclang='de'/><body><tu><tuv xml:lang='de'><seg>ein <hi>Haus</hi>"
+    b"</seg></tuv><tuv xml:lang='en'><seg>a house&#x21;<ph>x</ph></seg></tuv></tu></body></tmx>",
+    "xlf": b"<xliff srcLang='de' trgLang='en'><unit><segment><source>ein <cp hex='21'/></source><target>a</target>"
+    b"</segment></unit></xliff>",
+    "po": b'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "a \\101"\nmsgstr "ein"\n"Haus"\n',
+}
+
+
+def strange_memory(folder: Path, generator: random.Random) -> Path:
+    """Write a memory, somewhat damaged."""
+    suffix = generator.choice([*MEMORIES, "zip"])
+    path = folder / f"text.{suffix}"
+    if suffix == "zip":
+        with zipfile.ZipFile(path, "w", generator.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])) as archive:
+            archive.writestr("x.de-en.de", "ein Haus\n" * 20)
+            archive.writestr("x.de-en.en", "a house\n" * 20)
+    else:
+        path.write_bytes(MEMORIES[suffix])
+    if generator.random() < 0.8:
+        change_bytes(path, generator)
+    if generator.random() < 0.2:
+        os.truncate(path, generator.randrange(path.stat().st_size + 100))
+    return path
+
+
 def try_text(number: int, original: Path, work: Path) -> str:
     """Align strange text with the command. Returns what came of it."""
     from weft.cli import main
 
     generator = random.Random(number)
-    path, count = strange_file(work, generator)
+    is_memory = generator.random() < 0.3
+    path, count = (strange_memory(work, generator), None) if is_memory else strange_file(work, generator)
     form = generator.choice(["pharaoh", "probabilities", "words", "jsonl", "giza", "html", "grid"])
     options = [option for option in ("--raw", "--reverse", "--strict", "--fast") if generator.random() < 0.3]
     output = work / "links"

@@ -65,9 +65,9 @@ class CorpusConfig:
     """Parallel text of two languages."""
 
     languages: tuple[str, ...] = ()
-    """Codes of the source and the target language, such as ["es", "en"]; noise and pivots look at them."""
+    """Codes of the source and the target language, such as ["es", "en"]; noise, pivots and memories look at them."""
     files: tuple[str, ...] = ()
-    """One or many files of TSV or `source ||| target` lines."""
+    """One or many files of TSV or `source ||| target` lines, or memories."""
     source: tuple[str, ...] = ()
     """Source side of text in two files, with as many target files beside it."""
     target: tuple[str, ...] = ()

@@ -129,7 +129,8 @@ def test_languages_of_tmx_are_chosen() -> None:
     text = tmx(units, '<header srclang="*all*"/>')
     assert list(parse(text, ("en", "de")).pairs()) == [PAIR]
     assert list(parse(text, ("FR", "de")).pairs()) == [("<g>AA</g>", "A")]
-    assert list(parse(text, ("en", "es")).pairs()) == []
+    with pytest.raises(WeftError, match=r"x: no unit has both en and es; there are de, en, fr-FR"):
+        parse(text, ("en", "es"))
     with pytest.raises(WeftError, match=r"x:1: nothing says which language is the source; .*--languages en de"):
         parse(text)
     with pytest.raises(WeftError, match="leave out --languages"):
@@ -177,6 +178,10 @@ def test_any_encoding(encoding: str, mark: bytes, letters: str) -> None:
         (b"<xliff>\n<file></xliff>", "x:2: not well-formed XML: mismatched tag"),
         (b"<xliff>\xff</xliff>", "x:1: not well-formed XML"),
         (b"<xliff>&undefined;</xliff>", "x:1: not well-formed XML: undefined entity"),
+        (
+            f"<xliff {' '.join(f'xmlns:a{number}=_u_' for number in range(1_001))}/>".replace("_", "'").encode(),
+            "more than 1,000 namespaces",
+        ),
         (b"<html/>", "x:1: neither XLIFF nor TMX, but <html>"),
         (b"<!DOCTYPE tmx [<!ENTITY a 'b'>]><tmx/>", "x:1: its DOCTYPE defines entities"),
         (b"<!DOCTYPE tmx SYSTEM 'x' [<!ENTITY a SYSTEM '/etc/passwd'>]><tmx/>", "x:1: its DOCTYPE defines entities"),
@@ -191,7 +196,10 @@ def test_any_encoding(encoding: str, mark: bytes, letters: str) -> None:
         (b"<?xml version='1.0' encoding='us-ascii'?><xliff>\xe4</xliff>", "is not valid ascii at byte 49"),
         (codecs.BOM_UTF16_LE + b"<\0x", "is not valid utf-16-le"),
         (codecs.BOM_UTF16_LE + b"\0\xd8\0\xd8", "is not valid utf-16-le"),
-        (b"<?xml version='1.0' encoding='euc-kr'?><xliff>\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4</xliff>", "x: "),
+        (
+            b"<?xml version='1.0' encoding='euc-kr'?><xliff>\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4</xliff>",
+            "has bytes that stand for",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes, problem: str) -> None:

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_files import tmx, tmx_of_pairs
 
 from weft.align.onnx_aligner import load
+from weft.text.reading import read_text
 
 ROOT = Path(__file__).parents[2]
 TEXT = ROOT / "examples" / "de-en.tsv"
@@ -209,6 +211,37 @@ def test_an_interrupted_file_is_resumed(tmp_path: Path, romanian: list[str]) -> 
     assert b"already finished" in weft(*command, "--resume").stderr
     refused = weft(*RO_EN, text, "--resume")
     assert refused.returncode == 1 and refused.stderr.startswith(b"weft: --resume needs --output")
+
+
+def test_a_memory_is_aligned_and_resumed_in_compressed_output(tmp_path: Path, romanian: list[str]) -> None:
+    memory, output, partial = tmp_path / "memory.tmx", tmp_path / "links.zst", tmp_path / "links.zst.partial"
+    texts = [*ROMANIAN[:20], ("a " * 2_000, "b"), *ROMANIAN[20:]]
+    memory.write_text(tmx_of_pairs(texts), "utf-8")
+    command = [*RO_EN, memory, "--languages", "en", "de", "-o", output]  # the memory calls its sides so
+    stopped = weft(*command, "--strict", "--line-buffered")
+    assert stopped.returncode == 1 and stopped.stderr.startswith(f"weft: {memory}:24: ".encode())
+    whole = partial.read_bytes()
+    partial.write_bytes(whole[:-3])  # a kill in the middle of the last frame
+    refused = weft(*RO_EN, memory, "-o", output, "--resume")
+    assert refused.returncode == 1 and b"its languages was ['en', 'de'], but is [] now" in refused.stderr
+    resumed = weft(*command, "--resume")
+    assert resumed.returncode == 0 and resumed.stderr.startswith(f"weft: {memory}:24: ".encode()), resumed.stderr
+    found = list(read_text(str(output)))
+    assert found == [*romanian[:20], "", *romanian[20:]]
+
+
+def test_a_memory_of_three_languages_needs_two_codes(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(tmx([[("fr", "maison"), ("en-GB", "house"), ("ro-RO", "casa")]]))
+    assert lines_of(*RO_EN, memory, "--languages", "ro", "en", "--format", "words") == ["casa|house"]
+    for options, problem in [
+        ([], f"{memory}:4: more than two languages (en-GB, fr, ro-RO): say which two to read with --languages"),
+        (["--languages", "ro", "de"], f"{memory}: no entry has both ro and de; its languages: en-GB, fr, ro-RO"),
+        (["--languages", "ro", "ro"], "--languages needs two different languages, not ro twice"),
+    ]:
+        refused = weft(*RO_EN, memory, *options)
+        assert refused.returncode == 1 and refused.stderr.startswith(f"weft: {problem}".encode())
+        assert refused.stderr.count(b"\n") == 1 and not refused.stdout
 
 
 def test_a_partial_file_that_is_longer_than_the_text_is_refused(tmp_path: Path) -> None:

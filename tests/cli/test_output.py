@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
+import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from weft.cli.output import is_finished, open_output
 from weft.errors import WeftError
+from weft.text import streams
+from weft.text.reading import read_text
 
 
 def write(path: Path | str, text: str, made_by: dict[str, Any] | None = None, resume: bool = False) -> int:
@@ -126,3 +134,108 @@ def test_an_error_of_something_else_is_not_said_of_the_output(tmp_path: Path) ->
 def test_streams_are_not_resumed() -> None:
     with pytest.raises(WeftError, match="/dev/null: is no file that could be resumed"):
         write(Path("/dev/null"), "", resume=True)
+
+
+# -- compressed by their ending ----------------------------------------------------------------------------------------
+
+
+def _all_frames(content: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().stream_reader(content, read_across_frames=True).read()
+
+
+DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.decompress, ".xz": lzma.decompress, ".zst": _all_frames}
+LINES = [f"{number}-{number * 7 % 10} ä\n" for number in range(1_000)]
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+@pytest.mark.parametrize("frame", [1, 1_000, 1 << 18])
+def test_a_file_is_compressed_by_its_ending(
+    ending: str, frame: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_FRAME", frame)
+    path = tmp_path / f"links{ending}"
+    with open_output(str(path), []) as (file, _):
+        file.writelines(LINES)
+        file.write("no end")
+    assert DECOMPRESS[ending](path.read_bytes()).decode() == "".join([*LINES, "no end"])
+    assert [f"{line}\n" for line in read_text(str(path))] == [*LINES, "no end\n"]
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+def test_an_empty_file_can_be_decompressed(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"links{ending}"
+    write(path, "")
+    assert path.stat().st_size and DECOMPRESS[ending](path.read_bytes()) == b""
+    path.unlink()
+    interrupt(path, "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+def test_what_is_flushed_can_be_read(ending: str, tmp_path: Path) -> None:
+    with open_output(str(tmp_path / f"links{ending}"), []) as (file, _):
+        for number in (1, 2):
+            file.write(LINES[number])
+            file.flush()
+            found = DECOMPRESS[ending]((tmp_path / f"links{ending}.partial").read_bytes())
+            assert found.decode() == "".join(LINES[1 : number + 1])
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+def test_a_kill_at_any_byte_loses_no_line_and_makes_none_twice(ending: str, tmp_path: Path) -> None:
+    path, partial = tmp_path / f"links{ending}", tmp_path / f"links{ending}.partial"
+    with pytest.raises(KeyboardInterrupt), open_output(str(path), [], lambda: {"model": 1}) as (file, _):
+        for first in range(0, 1_000, 250):
+            file.writelines(LINES[first : first + 250])
+            file.flush()
+        raise KeyboardInterrupt
+    whole, record = partial.read_bytes(), Path(f"{partial}.json").read_bytes()
+    found = set()
+    for kept in [*range(1, len(whole), 37), len(whole)]:
+        partial.write_bytes(whole[:kept])
+        Path(f"{partial}.json").write_bytes(record)
+        with open_output(str(path), [], lambda: {"model": 1}, resume=True) as (file, done):
+            file.writelines(LINES[done:])
+        assert DECOMPRESS[ending](path.read_bytes()).decode() == "".join(LINES)
+        found.add(done)
+    assert found == {0, 250, 500, 750, 1_000}
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+def test_damaged_or_unfinished_frames_are_made_again(ending: str, tmp_path: Path) -> None:
+    path, partial = tmp_path / f"links{ending}", tmp_path / f"links{ending}.partial"
+    for left in ("a\n", "a\nb"):
+        interrupt(path, left)
+        if left == "a\n":
+            partial.write_bytes(partial.read_bytes() + b"no frame at all")
+        assert write(path, "b\nc\n", resume=True) == (left == "a\n")
+        expected = b"a\nb\nc\n" if left == "a\n" else b"b\nc\n"
+        assert DECOMPRESS[ending](path.read_bytes()) == expected
+
+
+def test_a_pipe_is_compressed_by_its_ending(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.gz")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((tmp_path / "pipe.gz").read_bytes()))
+    reader.start()
+    with open_output(str(tmp_path / "pipe.gz"), []) as (file, _):
+        file.writelines(LINES)
+    reader.join()
+    assert gzip.decompress(found[0]).decode() == "".join(LINES)
+
+
+@pytest.mark.parametrize("ending", list(DECOMPRESS))
+def test_a_full_disk_is_one_line(ending: str, tmp_path: Path) -> None:
+    code = (
+        "import resource, signal, sys; from weft.cli import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "main()"
+    )
+    links = tmp_path / "links"
+    links.write_text("".join(f"{number * 7919 % 101}-{number * 104729 % 103}\n" for number in range(1_000)))
+    command = [sys.executable, "-c", code, "symmetrize", links, links, "-o", tmp_path / f"out{ending}"]
+    result = subprocess.run([str(one) for one in command], capture_output=True, text=True)
+    assert (
+        result.returncode == 1 and result.stderr == f"weft: {tmp_path}/out{ending}: cannot be written: File too large\n"
+    )
+    assert list(tmp_path.iterdir()) == [links]

@@ -6,6 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
+from memory_files import tmx
 
 from weft.cli.prepare import prepare
 from weft.config import PrepareConfig, TextConfig
@@ -62,3 +63,13 @@ def test_the_text_of_a_recipe_is_prepared_where_training_looks_for_it(tmp_path: 
     assert [record.pairs for record in made.corpora] == [3, 3] and made.options.merges == 5
     with pytest.raises(WeftError, match="name the folder to make with --output"):
         prepare((str(tmp_path / "one.tsv"),))
+
+
+def test_two_languages_of_a_memory(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(tmx([[("fr", "un arbre"), ("en-GB", "a tree"), ("de", "ein Baum")]] * 3))
+    prepare((str(memory), 'languages=["de", "en"]', "merges=5"), output=tmp_path / "out")
+    made = open_prepared(tmp_path / "out")
+    assert made.manifest.counts["kept"] == 3 and "baum" in made.subwords.decode(made.source[0].tolist())
+    with pytest.raises(WeftError, match="more than two languages"):
+        prepare((str(memory), "merges=5"), output=tmp_path / "other")

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from memory_files import tmx
 
 from weft.align.onnx_aligner import load
-from weft.config import PRESETS
+from weft.config import PRESETS, CorpusConfig
 from weft.corpus.made_up import sentence_pairs
 from weft.errors import WeftError
 from weft.recipe import find_recipe, load_recipe, overridden
@@ -67,6 +68,15 @@ def test_the_estimate_counts_teachers_and_every_stage(monkeypatch: pytest.Monkey
         recipe_for_text(["a.tsv"], "run", more, gpu=True), more.pairs, more.pieces, torch.device("cpu")
     )
     assert longer["translate"] > alone["translate"]
+
+
+def test_two_languages_of_a_memory(tmp_path: Path) -> None:
+    memory = tmp_path / "memory.tmx"
+    memory.write_text(tmx([[("fr", "un arbre"), ("en-GB", "a big tree"), ("de", "ein Baum")]] * 3))
+    recipe = own_recipe([str(memory)], ['languages=["de", "en"]'])
+    assert recipe.texts == (CorpusConfig(("de", "en"), (str(memory),)),)
+    with pytest.raises(WeftError, match="more than two languages"):
+        own_recipe([str(memory)], [])
 
 
 def test_the_estimate_is_what_runs_on_a_gpu_took(monkeypatch: pytest.MonkeyPatch) -> None:

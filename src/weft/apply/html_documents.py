@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from weft.apply.documents import Document, Segment, decode_document, encoding_of
-from weft.apply.markup import Marked, parse_markup
+from weft.apply.markup import VOID, Marked, parse_markup
 from weft.errors import WeftError
 from weft.storage import read_bytes
 
@@ -47,7 +47,6 @@ _NO_TEXT = _names("audio canvas iframe math noframes object script style svg tem
 _VERBATIM = _names("code kbd pre samp var")
 """Elements whose text is not translated: a segment that has no other text is left alone."""
 _WITHOUT_TAGS = _names("iframe noframes script style textarea title")  # in them, < is text
-_VOID = _names("area base br col embed hr img input link meta param source track wbr")
 _END_OF_PAGE = "/"  # no name of an element
 _OPTIONAL_ENDS = {  # elements that may end where one of these begins, or where what they are part of ends
     "li": (_names("li"), _names("ul ol menu")),
@@ -173,7 +172,7 @@ def _segments(text: str, blocks: frozenset[str], ignored: frozenset[str]) -> Ite
             start, has_text = last, False
         while len(scopes) > 1 and scopes[-1].ends_at(tag):
             scopes.pop()
-        if tag.name and not tag.is_end and not tag.attributes.endswith("/") and tag.name not in _VOID:
+        if tag.name and not tag.is_end and not tag.attributes.endswith("/") and tag.name not in VOID:
             translates = _translates(tag, ignored)
             if translates is not None:
                 scopes.append(_Scope(tag.name, translates, blocks))
@@ -203,9 +202,9 @@ class _Scope:
     def __init__(self, name: str, is_translated: bool, blocks: frozenset[str]) -> None:
         self.is_translated = is_translated
         self._name = name
-        own_name = frozenset({name})
-        ends = (blocks, blocks) if name == "p" else _OPTIONAL_ENDS.get(name, (frozenset(), own_name))
-        self._siblings, self._containers = ends
+        self._siblings, self._containers = _OPTIONAL_ENDS.get(name, (_names(""), _names(name)))
+        if name == "p":
+            self._siblings = self._containers = blocks
         self._depth = 0  # of containers that began within it
 
     def ends_at(self, tag: _Tag) -> bool:

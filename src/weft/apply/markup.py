@@ -35,9 +35,10 @@ PLACEHOLDER = re.compile(
 )
 """What stands for something that a program puts in: ``{0}``, ``{{name}}``, ``${name}``, ``%s``, ``%1$d``."""
 
-_VOID = frozenset(
+VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
-)  # of HTML
+)
+"""Elements of HTML that are a tag alone."""
 _CODE = frozenset(  # of XLIFF and TMX: content is not text
     ("bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
 )
@@ -164,7 +165,7 @@ class _Reader:
             self._read_code(raw, name, match["attributes"])
         elif match["close"]:
             self._tag(raw, "close", name)
-        elif match["empty"] or name in self._ignored or (self._handling == "html" and name in _VOID):
+        elif match["empty"] or name in self._ignored or (self._handling == "html" and name in VOID):
             self._tag(raw, "alone")
         else:
             self._tag(raw, "open", name)

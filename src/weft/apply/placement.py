@@ -1,14 +1,10 @@
 """Where the elements of a source segment belong in its translation.
 
-With S the words inside an element and p(s, t) the probability of a link, a target word t is worth
-
-    gain(t) = Σ over s in S of p(s, t) − Σ over s not in S of p(s, t)
-
-to the element, and its place is the stretch of target words with the greatest sum of gains. Elements inside another one
-are placed inside its stretch, and elements side by side have stretches that do not meet. What stands word for word in
-the translation as well, such as a name, is where it stands. A tag without content is placed where it is crossed by the
-least probability: between the translations of what is before it and of what is after it, beside that of the word that
-it touches.
+The place of an element is the stretch of target words with the greatest sum of gains (``spans``). Elements inside
+another one are placed inside its stretch, and elements side by side have stretches that do not meet. What stands word
+for word in the translation as well, such as a name, is where it stands. A tag without content is placed where it is
+crossed by the least probability: between the translations of what is before it and of what is after it, beside that of
+the word that it touches.
 """
 
 from __future__ import annotations
@@ -23,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.apply.elements import Element, Leaning, TagKind
+from weft.apply.spans import gains, shares
 from weft.apply.word_parts import Copies, Stretch, border_costs
 from weft.text.words import Sentence, Span
 
-_FLOOR = 0.25  # probabilities below this count for nothing
-_BIAS = 0.05  # that a word must be worth to be taken in
+_FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
 _LIKELY = 0.05  # a probability that is better than none
-_LOCAL = 3.0  # words to the side of a tag after which they count 1/e
+_NEARNESS = np.exp(-np.arange(20, dtype=np.float32) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
 
@@ -77,6 +73,8 @@ class _Room(NamedTuple):
     """Its target words."""
     taken: list[bool]
     """Which target words are not free. (target words,)"""
+    gaps: dict[tuple[int, Leaning], int]
+    """Places that were found for tags, by the source word after them and by how they lean."""
 
     def is_free(self, stretch: Stretch) -> bool:
         return not any(self.taken[stretch.first : stretch.last])
@@ -96,7 +94,8 @@ class _Placer:
         self._matrix = matrix  # (source words, target words)
         self._kept = np.where(matrix >= _FLOOR, matrix, 0)
         self._sums = np.zeros((len(matrix) + 1, len(target)))  # over the source words before each
-        np.cumsum(self._kept, axis=0, out=self._sums[1:])
+        np.cumsum(matrix, axis=0, out=self._sums[1:])
+        self._shares = shares(target.words)
         self._costs = border_costs(target)
         self._copies = Copies(source.text, target, self._costs)
         self._inner: dict[int | None, list[int]] = defaultdict(list)
@@ -117,17 +116,18 @@ class _Placer:
         words = Stretch(0, len(self._source)) if outer is None else self._words[outer]
         within = Stretch(0, len(self._target)) if outer is None else self._found[outer][0]
         taken = [not within.first <= word < within.last for word in range(len(self._target))]
-        room = _Room(words, within, taken)
+        room, untouched = _Room(words, within, taken, {}), _Room(words, within, taken.copy(), {})
         with_words = [number for number in self._inner[outer] if self._words[number].last > self._words[number].first]
-        waiting = [self._best(number, room) for number in with_words]
+        rooms = {number: untouched if self._elements[number].crosses else room for number in with_words}
+        waiting = [self._best(number, rooms[number]) for number in with_words]
         heapq.heapify(waiting)
         while waiting:  # the surest first
             _, number, stretch = heapq.heappop(waiting)
-            if stretch is not None and not room.is_free(stretch):  # one that is surer has a part of it
+            if stretch is not None and not rooms[number].is_free(stretch):  # one that is surer has a part of it
                 heapq.heappush(waiting, self._best(number, room))
                 continue
-            stretch = stretch or self._between(number, room)
-            self._found[number] = [stretch, *self._more(number, stretch, room)]
+            stretch = stretch or self._between(number, rooms[number])
+            self._found[number] = [stretch, *self._more(number, stretch, rooms[number])]
             if not self._elements[number].crosses:
                 for one in self._found[number]:
                     room.take(one)
@@ -143,17 +143,18 @@ class _Placer:
         element, words = self._elements[number], self._words[number]
         if words == room.words and room.within.last > room.within.first and room.is_free(room.within):
             return -math.inf, number, room.within
-        gains = self._gains(words)
+        worths = self._gains(words)
         copies = list(filter(room.is_free, self._copies.of(element.start, element.end)))
         if copies:
-            copy = max(copies, key=lambda one: sum(gains[one.first : one.last]))
-            return -1 - max(sum(gains[copy.first : copy.last]), 0), number, copy
-        worth, stretch = _greatest_sum(gains, self._costs, room)
+            copy = max(copies, key=lambda one: sum(worths[one.first : one.last]))
+            return -1 - max(sum(worths[copy.first : copy.last]), 0), number, copy
+        worth, stretch = _greatest_sum(worths, self._costs, room)
         return -worth, number, stretch and self._without_marks(stretch, words)
 
     def _gains(self, words: Stretch) -> list[float]:
         """Return what each target word is worth to an element with these source words. (target words,)"""
-        return (2 * (self._sums[words.last] - self._sums[words.first]) - self._sums[-1] - _BIAS).tolist()
+        inside = self._sums[words.last] - self._sums[words.first]
+        return gains(inside, self._sums[-1] - inside, self._shares)[0].tolist()
 
     def _without_marks(self, stretch: Stretch, words: Stretch) -> Stretch:
         """Leave out punctuation at the ends unless the source words begin or end with some."""
@@ -168,10 +169,10 @@ class _Placer:
         """Yield other stretches for an element that may be split."""
         if not self._split:
             return
-        gains, room = self._gains(self._words[number]), room._replace(taken=room.taken.copy())
+        worths, room = self._gains(self._words[number]), room._replace(taken=room.taken.copy())
         while True:
-            room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(gains))))  # no other may touch it
-            worth, another = _greatest_sum(gains, self._costs, room)
+            room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(worths))))  # no other may touch it
+            worth, another = _greatest_sum(worths, self._costs, room)
             if another is None or worth < _FLOOR:
                 return
             yield another
@@ -193,8 +194,10 @@ class _Placer:
         for copy in self._copies.of(element.start, element.end):
             if not all(room.taken[copy.first - 1 : copy.first + 1]):
                 return copy
-        place = self._gap(self._words[number].first, element.leans, room)
-        return Stretch(place, place)
+        key = self._words[number].first, element.leans
+        if key not in room.gaps:
+            room.gaps[key] = self._gap(*key, room)
+        return Stretch(room.gaps[key], room.gaps[key])
 
     def _gap(self, word: int, leans: Leaning, room: _Room) -> int:
         """Return before which target word a tag goes that is before a source word."""
@@ -205,15 +208,15 @@ class _Placer:
             return within.last
         if leans == "right" and not any(map(str.isalpha, self._source.words[word - 1])):
             leans = "left"  # it stays after the punctuation or the number that it follows
-        before, after = self._kept[:word], self._kept[word:]
-        nearness = np.exp(-np.arange(len(self._kept)) / _LOCAL)
-        mass_before, mass_after = nearness[: len(before)] @ before[::-1], nearness[: len(after)] @ after
+        before = self._kept[max(word - len(_NEARNESS), 0) : word][::-1]
+        after = self._kept[word : word + len(_NEARNESS)]
+        mass_before, mass_after = (_NEARNESS[: len(words)] @ words for words in (before, after))
         crossed = np.zeros(len(taken) + 1)  # by links, if the tag is before each of the target words
         np.cumsum(mass_after - mass_before, out=crossed[1:])
         if leans != "left":
             crossed[:-1] -= _TOUCHED * after[0]
         if leans != "right":
-            crossed[1:] -= _TOUCHED * before[-1]
+            crossed[1:] -= _TOUCHED * before[0]
         free = [place for place in range(*within) if not (taken[place - 1] and taken[place])]
         if leans == "right" and not _is_mark(self._source, word):
             free = [place for place in free if not self._clings(place)]
@@ -234,7 +237,7 @@ def _is_mark(sentence: Sentence, word: int) -> bool:
     return not any(map(str.isalnum, sentence.text[start:end]))
 
 
-def _greatest_sum(gains: Sequence[float], costs: Sequence[float], room: _Room) -> tuple[float, Stretch | None]:
+def _greatest_sum(worths: Sequence[float], costs: Sequence[float], room: _Room) -> tuple[float, Stretch | None]:
     """Return the stretch of free words with the greatest sum of gains less the costs of its borders, and that sum."""
     best, stretch = 0.0, None
     begin, least = -1, math.inf  # the best place to begin, and the sum of all gains before it with its cost
@@ -244,7 +247,7 @@ def _greatest_sum(gains: Sequence[float], costs: Sequence[float], room: _Room) -
             begin, least = -1, math.inf
         elif total + costs[place] <= least:
             begin, least = place, total + costs[place]
-        total += gains[place]
+        total += worths[place]
         if begin >= 0 and total - costs[place + 1] - least > best:
             best, stretch = total - costs[place + 1] - least, Stretch(begin, place + 1)
     return best, stretch

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-OUTSIDE = 0.3  # λ: what a link to a word outside of the stretch costs
+OUTSIDE = 0.4  # λ: what a link to a word outside of the stretch costs
 GAP = 0.02  # γ: the most that a word without links costs
 SHARE = 0.25  # of the strength, that a word needs to gain something
-SHORT_SHARE = 0.7  # the same for a short word
+SHORT_SHARE = 0.6  # the same for a short word
 STRENGTH = 0.2  # that a stretch needs to have a counterpart
 
 _LETTERS = 3  # of a short word, at most
@@ -56,6 +56,12 @@ def _is_short(word: str) -> bool:
     """Tell whether a word has few letters. Scripts without capitals write more in a letter, and acronyms are names."""
     letters = word.strip("'’")
     return len(letters) <= _LETTERS and (letters.islower() or letters.istitle())
+
+
+def gains(inside: np.ndarray, outside: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the gain of each target word and the strength of each stretch. (…, words), (…)"""
+    strength = np.minimum((inside - OUTSIDE * outside).max(-1, initial=0), 1)
+    return np.maximum(inside - share * strength[..., None], -GAP) - OUTSIDE * outside, strength
 
 
 def with_copies(matrix: np.ndarray, source: Sequence[str], target: Sequence[str], wanted: Sequence[Run]) -> np.ndarray:
@@ -112,11 +118,10 @@ def counterparts(
         row[start:end] = 1
     inside = within @ matrix  # (wanted, target words)
     outside = matrix.sum(0) - inside
-    strengths = np.minimum((inside - OUTSIDE * outside).max(1), 1)
-    gains = np.maximum(inside - share * strengths[:, None], -GAP) - OUTSIDE * outside
+    gained, strengths = gains(inside, outside, share)
     if tokens is not None:
-        gains = np.maximum.reduceat(gains, tokens, axis=1)
-    best = [_best_run(gain) for gain in gains]
+        gained = np.maximum.reduceat(gained, tokens, axis=1)
+    best = [_best_run(gain) for gain in gained]
     found: list[Counterpart | None] = [None] * len(wanted)
     for number in sorted(range(len(wanted)), key=lambda number: -best[number][1]):
         run, total = best[number]
@@ -127,8 +132,8 @@ def counterparts(
         ]
         if any(run.overlaps(other) for other in taken):
             for other in taken:
-                gains[number, slice(*other)] = _NEVER
-            run, total = _best_run(gains[number])
+                gained[number, slice(*other)] = _NEVER
+            run, total = _best_run(gained[number])
         if total > 0 and strengths[number] >= strength:
             found[number] = Counterpart(run, float(strengths[number]))
     return found

@@ -10,7 +10,6 @@ and size have limits.
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +26,8 @@ Languages = tuple[str, str]
 
 _MOST_BYTES = 1 << 29
 _MOST_DEPTH = 500  # of elements within one another
+_MOST_NAMESPACES = 1_000
+_MOST_LANGUAGES = 100  # that are named in an error
 _DECLARATION = re.compile(rb"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
 _REMARK = re.compile(r"<(?:[!?]|(?:[\w.-]+:)?(?:mrk|sm|em)\b)")  # of translators and their tools
 _START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
@@ -80,14 +81,17 @@ Pair = tuple[_Element | None, _Element | None]
 """The elements with the source and the target of a segment."""
 
 
-class _Format(ABC):
+class _Format:
     """A kind of file: where its segments are."""
 
     structure: frozenset[str]  # the elements that have segments in them
 
-    @abstractmethod
     def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
         """Yield the pairs in an element at its end, or note it if it is part of one with those ``around`` it."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raise WeftError at the end of a file in which nothing is what was asked for."""
 
 
 class _Xliff1(_Format):
@@ -129,6 +133,12 @@ class _Tmx(_Format):
 
     def __init__(self, languages: Languages | None, file: str) -> None:
         self._languages, self._file = languages, file
+        self._others: set[str] | None = set()  # languages of the file, until a pair is found
+
+    def check(self) -> None:
+        if self._languages is not None and self._others:
+            there = ", ".join(sorted(self._others))
+            raise WeftError(f"{self._file}: no unit has both {' and '.join(self._languages)}; there are {there}")
 
     def closed(self, element: _Element, around: Sequence[_Element]) -> Iterable[Pair]:
         if element.name in {"header", "tuv", "seg"} and around[-1].is_structure:
@@ -143,6 +153,9 @@ class _Tmx(_Format):
         for language, segment in variants:
             if not _is_same(language, wanted) and (other is None or _is_same(language, other)):
                 yield source, segment
+                self._others = None if source is not None else self._others
+            if self._others is not None and len(self._others) < _MOST_LANGUAGES:
+                self._others.add(language[:20])
 
     def _source_language(self, unit: _Element, header: _Element | None) -> str:
         for element in (unit, header):
@@ -172,9 +185,7 @@ class _Reader:
         self._namespace = ""  # of the root
         self._format: _Format = _Xliff1()  # until the root says otherwise
         self._segments: list[Segment] = []
-        self._parser = parser = expat.ParserCreate(
-            "UTF-8"
-        )  # which need not know namespaces: files with undeclared ones are in use
+        self._parser = parser = expat.ParserCreate("UTF-8")  # not by namespaces: some files use undeclared ones
         parser.StartDoctypeDeclHandler = self._doctype
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
@@ -184,7 +195,8 @@ class _Reader:
         try:
             self._parser.Parse(self._data, True)
         except expat.ExpatError as error:
-            raise self._error(f"not well-formed XML: {expat.errors.messages[error.code]}") from None
+            raise self._error(f"not well-formed XML: {expat.ErrorString(error.code)}") from None
+        self._format.check()
         return self._segments
 
     def _error(self, problem: str) -> WeftError:
@@ -202,6 +214,8 @@ class _Reader:
         declared = {name: value for name, value in attributes.items() if name.partition(":")[0] == "xmlns"}
         if declared:
             namespaces = {**namespaces, **declared}
+            if len(namespaces) > _MOST_NAMESPACES:
+                raise self._error(f"more than {_MOST_NAMESPACES:,} namespaces")
         prefix, _, name = full_name.rpartition(":")
         namespace = namespaces.get(f"xmlns:{prefix}" if prefix else "xmlns", prefix)
         if parent is None:
@@ -223,7 +237,7 @@ class _Reader:
         if root == "tmx":
             return _Tmx(self._languages, self._file)
         if root != "xliff":
-            raise self._error(f"neither XLIFF nor TMX, but <{root}>")
+            raise self._error(f"neither XLIFF nor TMX, but <{root[:50]}>")
         if self._languages is not None:
             raise WeftError(f"{self._file}: XLIFF itself says which language is the source; leave out --languages")
         return _Xliff1() if attributes.get("version", "1").startswith("1") else _Xliff2()

@@ -167,7 +167,7 @@ def long_lines_of(block: Block, bad: list[BadLine]) -> OnLong:
     from weft.align.windowed import describe_too_long
 
     def on_long(index: int, pieces: int) -> None:
-        bad.append(BadLine(block.file, block.first_line + index, describe_too_long(pieces)))
+        bad.append(BadLine(block.file, block.line(index), describe_too_long(pieces)))
 
     return on_long
 

@@ -108,8 +108,7 @@ def lexicon(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     least = Least(options.least_count, options.least_phrase_count, options.least_strength)
     settings = LexiconSettings(options.formats, options.languages, options.longest, options.raw, least)
     check_folder(options.output)
-    file, target = options.file, options.target
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
+    corpus = Corpus.of([options.file, options.target] if options.target else [options.file], options.input_format)
     with Progress() as progress:
         write_lexicon(options.output, _counted(options, corpus, settings, progress), settings, progress)
     say(f"lexicon: {options.output}")

@@ -1,7 +1,8 @@
 """Where a command writes its results: stdout, a pipe or device, or a file that gets its name when it is finished.
 
 Until then the file is called FILE.partial, and FILE.partial.json says what makes it. An interrupted command can be
-resumed: it goes on after the last whole line if it would make the same file.
+resumed: it goes on after the last whole line if it would make the same file. What is called .gz, .xz or .zst is
+compressed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import IO, Any, TextIO
 from weft.errors import WeftError
 from weft.progress import say
 from weft.storage import locked, read_json, write_json
+from weft.text.streams import Compressed, Compression, compression_of
 
 _DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/(\d+))")
 
@@ -31,16 +33,17 @@ def open_output(
     ``inputs`` are the files that are read, which must not be replaced. ``made_by`` returns all that the content depends
     on, as plain data: a file of which something else was recorded is not resumed.
     """
+    compression = compression_of(name) if name is not None else None
     try:
         if name is None:
             yield sys.stdout, 0
         elif _is_stream(name):
             if resume:
                 raise WeftError(f"{name}: is no file that could be resumed")
-            with _open_stream(name) as stream:
+            with _text(_open_stream(name), compression) as stream:
                 yield stream, 0
         else:
-            with _open_file(_path(name, inputs), made_by, resume) as opened:
+            with _open_file(_path(name, inputs), made_by, resume, compression) as opened:
                 yield opened
     except BrokenPipeError:
         raise
@@ -70,14 +73,20 @@ def _is_stream(name: str) -> bool:
     return other or _DESCRIPTOR.fullmatch(name) is not None
 
 
-def _open_stream(name: str) -> TextIO:
+def _text(file: IO[bytes], compression: Compression | None) -> TextIO:
+    """Return where to write the text of a file."""
+    buffer: Any = file if compression is None else Compressed(file, compression)
+    return io.TextIOWrapper(buffer, encoding="utf-8", newline="\n")
+
+
+def _open_stream(name: str) -> IO[bytes]:
     """Open a pipe or device, which is never replaced."""
     match = _DESCRIPTOR.fullmatch(name)
     if match is None:
-        return open(name, "w", encoding="utf-8", newline="\n")
+        return open(name, "wb")
     number = 1 if match[1] else 2 if match[2] else int(match[3])
     # A copy of the descriptor: a file that is opened anew would be overwritten from its start.
-    return open(os.dup(number), "w", encoding="utf-8", newline="\n")
+    return open(os.dup(number), "wb")
 
 
 def _path(name: str, inputs: Sequence[str]) -> Path:
@@ -94,13 +103,16 @@ def _path(name: str, inputs: Sequence[str]) -> Path:
 
 
 @contextlib.contextmanager
-def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume: bool) -> Iterator[tuple[TextIO, int]]:
+def _open_file(
+    path: Path, made_by: Callable[[], dict[str, Any]] | None, resume: bool, compression: Compression | None
+) -> Iterator[tuple[TextIO, int]]:
     partial, record = _partial(path), _record(path)
     with locked(partial, os.O_RDWR | os.O_CREAT), partial.open("a+b") as file:
         done = 0
         if resume and made_by is not None and file.tell():
             _compare(record, made_by())
-            done = _cut_to_whole_lines(file)
+            done, end = compression.whole_lines(file) if compression else _whole_lines(file)
+            file.truncate(end)
         else:
             if file.tell():
                 say(f"weft: {partial}: what an interrupted command has left is overwritten")
@@ -108,10 +120,13 @@ def _open_file(path: Path, made_by: Callable[[], dict[str, Any]] | None, resume:
             record.unlink(missing_ok=True)  # of what was there before
             if made_by is not None:
                 write_json(record, made_by())
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+        text = _text(file, compression)
         try:
             yield text, done
             text.flush()
+            if compression and not file.tell():
+                file.write(compression.compress(b""))  # a file of no bytes is none to those who decompress it
+                file.flush()
             os.fsync(file.fileno())
             if sys.platform == "win32":  # which renames no open file
                 text.close()
@@ -138,12 +153,11 @@ def _compare(record: Path, made_by: dict[str, Any]) -> None:
             raise WeftError(f"{partial}: cannot be resumed: its {name} was {old}, but is {value} now; {remedy}")
 
 
-def _cut_to_whole_lines(file: IO[bytes]) -> int:
-    """Cut off what a kill has left of a line. Returns the number of lines."""
+def _whole_lines(file: IO[bytes]) -> tuple[int, int]:
+    """Return how many whole lines a file has, and where they end: a kill may have left a part of a line."""
     lines = end = 0
     file.seek(0)
     for line in file:
         if line.endswith(b"\n"):
             lines, end = lines + 1, end + len(line)
-    file.truncate(end)
-    return lines
+    return lines, end

@@ -30,8 +30,9 @@ def prepare(
     """Turn parallel text into a folder of memory-mapped ids that training opens at once.
 
     Args:
-        what: TSV, `source ||| target`, .jsonl or .parquet; plain, .gz, .xz or .zst; - is stdin. Then settings, such as
-            merges=16000 longest=100 hold_out=2000 skip_bad=true text.sharp_s=true (docs/text.md lists them).
+        what: TSV, `source ||| target`, .jsonl, .parquet, or a memory (.tmx, .xlf, .po, an OPUS .zip); plain, .gz, .xz
+            or .zst; - is stdin. Then settings, such as merges=16000 longest=100 hold_out=2000 skip_bad=true
+            text.sharp_s=true (docs/text.md lists them).
             Or a recipe, such as multi, and settings of it: then the text is that of the recipe.
         output: Folder to make; for a recipe, the one in which weft train looks for it unless this says otherwise.
         source: Source sides of text in two files.

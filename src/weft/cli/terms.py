@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import tyro
 
-from weft.apply.terms import VERDICTS, Finding, Glossary, Verdict, read_glossary
+from weft.apply.glossary import VERDICTS, Finding, Glossary, Verdict, read_glossary
 from weft.cli.aligning import BLOCK_LINES, Answer, Warnings, answers, long_lines_of, pairs_of, plan_aligner
 from weft.cli.options import Output, choice
 from weft.cli.output import open_output
@@ -65,8 +65,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     if options.glossary == "-":
         raise WeftError("the glossary must be a file; stdin (-) is for text")
     read_glossary(options.glossary)  # what is wrong with it is found before anything is loaded
-    file, target = options.file, options.target
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,), form=options.input_format)
+    corpus = Corpus.of([options.file, options.target] if options.target else [options.file], options.input_format)
     plan = plan_aligner(options.model, options.cores, raw=True, fast=options.fast)
     counts: Counter[str] = Counter()
     with (

@@ -25,10 +25,10 @@ def train(
     """Train an aligner on parallel text (`weft train corpus.de corpus.en`) or by a recipe; goes on where it stopped.
 
     Args:
-        what: Parallel text in one file or two, or a recipe: a TOML file (docs/training.md lists what it may say) or one
-            that comes with weft: multi, de-en, en-fr, ro-en, the last three with -paper; then settings that replace
-            what weft chooses or the recipe says, such as run=mine training.updates=500. The aligner will be in
-            RUN/aligner. Under torchrun: `torchrun … -m weft train RECIPE`.
+        what: Parallel text in one file (also a memory, such as .tmx) or two, or a recipe: a TOML file (docs/training.md
+            lists what it may say) or one that comes with weft: multi, de-en, en-fr, ro-en, the last three with -paper;
+            then settings that replace what weft chooses or the recipe says, such as run=mine training.updates=500. The
+            aligner will be in RUN/aligner. Under torchrun: `torchrun … -m weft train RECIPE`.
         until: Stop after this stage: translate, align, guide, distil.
         plan: Only say what would be done: the stages and how far they are; with text also how long it would take.
         force: Forget checkpoints and start again.

@@ -162,8 +162,7 @@ def _answer_part(way: Way, aligner: WindowedAligner, pairs: list[tuple[str, str]
 
 def _transfer_lines(options: Options, way: Way) -> None:
     """Write a line for each pair of lines: its target, with the markup of its source."""
-    file, target = options.file, options.translation
-    corpus = Corpus(source=(file,), target=(target,)) if target else Corpus(files=(file,))
+    corpus = Corpus.of(options.inputs)
     plan = _plan(options)
     with (
         Progress(visible=options.output is not None or not sys.stdout.isatty()) as progress,
@@ -184,7 +183,7 @@ def _answer_block(way: Way, aligner: WindowedAligner, block: Block) -> Answer:
 
 def _usable_pairs(way: Way, block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:
     """Yield the pairs of a block; those that cannot be used go to ``bad`` and are empty."""
-    for number, pair in enumerate(pairs_of(block, bad), block.first_line):
+    for index, pair in enumerate(pairs_of(block, bad)):
         try:
             if "\n" in pair[1]:
                 raise WeftError("a target with a line break, but the output has one line for it")
@@ -193,5 +192,5 @@ def _usable_pairs(way: Way, block: Block, bad: list[BadLine]) -> Iterator[tuple[
                     parse_markup(side, way.handling, way.ignore_tags)
             yield pair
         except WeftError as problem:
-            bad.append(BadLine(block.file, number, str(problem)))
+            bad.append(BadLine(block.file, block.line(index), str(problem)))
             yield "", ""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from weft.config import TuneConfig
+from weft.config import CorpusConfig, TuneConfig
 from weft.config_io import split_settings, with_settings
 from weft.errors import WeftError
 from weft.progress import say
@@ -24,8 +24,9 @@ def tune(
     """Tune a small aligner to your own text or to a new language, in minutes on a CPU; it will be in RUN/aligner.
 
     Args:
-        what: TSV, `source ||| target`, .jsonl or .parquet, or two files, source and target, with words as the model has
-            them; then settings such as training.updates=300, training.minutes=10, pairs=20000, merges=2000.
+        what: TSV, `source ||| target`, .jsonl, .parquet, a memory (.tmx, .xlf, .po, an OPUS .zip), or two files, source
+            and target, raw or split into words; then settings such as training.updates=300, training.minutes=10,
+            pairs=20000, merges=2000, languages='["de", "en"]' of a memory that has others, too.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
         force: Forget checkpoints and start again.
@@ -38,8 +39,9 @@ def tune(
     files, settings = split_settings(what)
     if not 1 <= len(files) <= 2:
         raise WeftError("give text as one file or as two, source and target")
-    config = with_settings(TuneConfig(), settings)
-    corpus = Corpus(files=(files[0],)) if len(files) == 1 else Corpus(source=(files[0],), target=(files[1],))
+    of_text = [one for one in settings if one.startswith("languages=")]
+    config = with_settings(TuneConfig(), [one for one in settings if one not in of_text])
+    corpus = Corpus.of(files, languages=with_settings(CorpusConfig(), of_text).languages)
     with join_processes() as process:
         folder = tune(find_model(model), corpus, output, config, process, force)
         if process.first:

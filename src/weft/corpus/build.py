@@ -56,7 +56,7 @@ def prepare(
     corpora: Sequence[CorpusConfig], config: PrepareConfig, folder: Path, force: bool = False
 ) -> PreparedCorpus:
     """Make the prepared folder ``folder`` from ``corpora``. An error leaves the folder as it was."""
-    opened = [Corpus(one.files, one.source, one.target, one.form) for one in corpora]
+    opened = [Corpus(one.files, one.source, one.target, one.form, one.languages) for one in corpora]
     if folder.exists():
         if not force:
             raise WeftError(f"{folder}: already exists; choose another folder, or force its replacement")

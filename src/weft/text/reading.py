@@ -1,4 +1,4 @@
-"""Sentence pairs from files: TSV, ``source ||| target``, JSONL, Parquet, two files side by side; compressed; stdin.
+"""Sentence pairs from files: TSV, ``source ||| target``, JSONL, Parquet, translation memories, two files side by side.
 
 Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
 can be worked on in another process and an error there still names the line. A line of more than 16 MB is a bad line,
@@ -7,43 +7,49 @@ and a block ends after 64 MB, so that memory stays bounded whatever a file holds
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-import gzip
-import io
 import itertools
 import json
-import lzma
-import sys
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from weft.errors import BadLine, WeftError
+from weft.text.archives import open_archive
+from weft.text.catalogues import catalogue_entries
+from weft.text.memories import Entry, memory_pairs
+from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines, open_input, shown
+from weft.text.xml_memories import tmx_entries, xliff_entries
 
 Form = Literal["auto", "columns", "jsonl"]
 """How a line holds a pair: in two columns or as a JSON object; ``auto``: what the file's name says."""
 Item = TypeVar("Item")
+Row = TypeVar("Row", bound=tuple)
 
 _BLOCK_LINES = 10_000
 _BLOCK_BYTES = 1 << 26
-_LONGEST_LINE = 1 << 24
-_TOO_LONG = b"\xff too long"  # stands for such a line: invalid UTF-8, so that no good line equals it
+
+_MEMORIES: dict[str, Callable[[Input], Iterator[Entry]]] = {
+    ".tmx": tmx_entries,
+    ".xlf": xliff_entries,
+    ".xliff": xliff_entries,
+    ".po": catalogue_entries,
+}
 
 
 @dataclass(frozen=True)
 class Block:
-    """Consecutive raw lines. ``target`` is None if each line holds both sides."""
+    """Consecutive raw lines, or pairs of a memory. ``target`` is None if each line holds both sides."""
 
     file: str
-    first_line: int
+    first_line: int  # counted from one; in a memory, the number of its first pair
     source: list[bytes]
     target: list[bytes] | None = None
     target_file: str = ""
     bytes_read: int = 0  # of the file on disk while this block was read, for progress
     jsonl: bool = False  # lines with both sides are JSON objects
+    places: list[int] | None = None  # of a memory: the line of the file where each pair begins
 
     def pairs(self, on_bad: Callable[[BadLine], None] | None = None) -> Iterator[tuple[str, str]]:
         """Yield the sentence pairs. Bad lines go to ``on_bad`` and are left out, or are raised if there is none."""
@@ -57,18 +63,24 @@ class Block:
 
     def pair(self, index: int) -> tuple[str, str]:
         """Return one sentence pair. Raises BadLine."""
-        number = self.first_line + index
+        number = self.line(index)
         source = decode_line(self.source[index], self.file, number)
         if self.target is None:
             return (_json_pair if self.jsonl else _split_columns)(source, self.file, number)
         return source, decode_line(self.target[index], self.target_file, number)
+
+    def line(self, index: int) -> int:
+        """Return the number of a pair's line in the file."""
+        return self.first_line + index if self.places is None else self.places[index]
 
     def without_first(self, lines: int) -> Block:
         """Return the block without its first lines."""
         if lines == 0:
             return self
         target = None if self.target is None else self.target[lines:]
-        return replace(self, first_line=self.first_line + lines, source=self.source[lines:], target=target)
+        places = None if self.places is None else self.places[lines:]
+        first = self.first_line + lines
+        return replace(self, first_line=first, source=self.source[lines:], target=target, places=places)
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,8 @@ class Corpus:
     target: tuple[str, ...] = ()
     form: Form = "auto"
     """Of files with both sides; stdin, which has no name, is taken for columns unless this says otherwise."""
+    languages: tuple[str, ...] = ()
+    """Codes of the source and the target language, to find them in memories; () if these have no others."""
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
@@ -93,6 +107,16 @@ class Corpus:
                 raise WeftError(f"{name}: is a folder; give a file")
             if name != "-" and not Path(name).exists():
                 raise WeftError(f"{name}: no such file")
+        for name in self.source + self.target:
+            if _kind(name) in {".zip", ".parquet", *_MEMORIES}:
+                raise WeftError(f"{name}: holds both sides; give it alone")
+
+    @classmethod
+    def of(cls, files: Sequence[str], form: Form = "auto", languages: tuple[str, ...] = ()) -> Corpus:
+        """Return the text of one file with both sides, or of two, source and target."""
+        if len(files) == 2:
+            return cls(source=(files[0],), target=(files[1],))
+        return cls(files=tuple(files), form=form, languages=languages)
 
     def size(self) -> int:
         """Return the bytes on disk (0 for stdin and pipes), to measure progress by."""
@@ -102,35 +126,54 @@ class Corpus:
         """Yield all lines, in order, in blocks of at most ``size`` lines (0: a size that suits bulk work)."""
         size = size or _BLOCK_LINES
         for name in self.files:
-            if self.form == "auto" and name.endswith(".parquet"):
+            kind = _kind(name) if self.form == "auto" else f".{self.form}"
+            if kind == ".parquet":
                 yield from _parquet_blocks(name, size)
-                continue
-            jsonl = self.form == "jsonl" or (self.form == "auto" and _is_jsonl(name))
-            with open_lines(name) as lines:
-                first = 1
-                for rows in _chunks(zip(lines, strict=True), size):
-                    both = [line for (line,) in rows]
-                    yield Block(_shown(name), first, both, bytes_read=lines.bytes_read(), jsonl=jsonl)
-                    first += len(rows)
+            elif kind == ".zip":
+                with open_archive(name, self.languages) as (one, other):
+                    yield from _blocks_of_two(Lines(one), Lines(other), size)
+            elif kind in _MEMORIES:
+                yield from _memory_blocks(name, _MEMORIES[kind], self.languages, size)
+            else:
+                yield from _blocks_of_one(name, size, jsonl=kind == ".jsonl")
         for source, target in zip(self.source, self.target, strict=True):
-            yield from _blocks_of_two(source, target, size)
+            with open_lines(source) as source_lines, open_lines(target) as target_lines:
+                yield from _blocks_of_two(source_lines, target_lines, size)
 
 
-def _is_jsonl(name: str) -> bool:
-    """Tell by the last ending, or by the one before that of a compressed file: ``my.jsonl.tsv`` is TSV."""
+def _kind(name: str) -> str:
+    """Return the last ending, or the one before that of a compressed file: ``my.jsonl.tsv`` is TSV."""
     for ending in (".gz", ".xz", ".zst"):
         name = name.removesuffix(ending)
-    return name.endswith(".jsonl")
+    return Path(name).suffix.lower()
 
 
-def _blocks_of_two(source: str, target: str, size: int) -> Iterator[Block]:
-    with open_lines(source) as source_lines, open_lines(target) as target_lines:
+def _blocks_of_one(name: str, size: int, jsonl: bool) -> Iterator[Block]:
+    with open_lines(name) as lines:
         first = 1
-        for rows in _chunks(side_by_side((source, target), (source_lines, target_lines)), size):
-            sources, targets = map(list, zip(*rows, strict=True))
-            read = source_lines.bytes_read() + target_lines.bytes_read()
-            yield Block(_shown(source), first, sources, targets, _shown(target), read)
+        for rows in _chunks(zip(lines, strict=True), size):
+            both = [line for (line,) in rows]
+            yield Block(lines.name, first, both, bytes_read=lines.bytes_read(), jsonl=jsonl)
             first += len(rows)
+
+
+def _blocks_of_two(source: Lines, target: Lines, size: int) -> Iterator[Block]:
+    first = 1
+    for rows in _chunks(side_by_side((source.name, target.name), (source, target)), size):
+        sources, targets = map(list, zip(*rows, strict=True))
+        yield Block(source.name, first, sources, targets, target.name, source.bytes_read() + target.bytes_read())
+        first += len(rows)
+
+
+def _memory_blocks(
+    name: str, read: Callable[[Input], Iterator[Entry]], languages: tuple[str, ...], size: int
+) -> Iterator[Block]:
+    with open_input(name) as file:
+        first = 1
+        for pairs in _chunks(memory_pairs(name, read(file), languages), size):
+            sources, targets, places = map(list, zip(*pairs, strict=True))
+            yield Block(name, first, sources, targets, name, file.bytes_read(), places=places)
+            first += len(pairs)
 
 
 def side_by_side(
@@ -142,18 +185,19 @@ def side_by_side(
             counts = [number + (item is not None) + sum(1 for _ in rest) for item, rest in zip(row, files, strict=True)]
             other = next(place for place, count in enumerate(counts) if count != counts[0])
             raise WeftError(
-                f"{_shown(names[0])} has {counts[0]:,} {unit} but {_shown(names[other])} has {counts[other]:,}; "
+                f"{shown(names[0])} has {counts[0]:,} {unit} but {shown(names[other])} has {counts[other]:,}; "
                 "all need one line per sentence pair"
             )
         yield row
 
 
-def _chunks(rows: Iterable[tuple[bytes, ...]], size: int) -> Iterator[list[tuple[bytes, ...]]]:
-    chunk: list[tuple[bytes, ...]] = []
+def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """Yield rows in lists of at most ``size``; what is text in them is in their first two columns."""
+    chunk: list[Row] = []
     held = 0
     for row in rows:
         chunk.append(row)
-        held += sum(map(len, row))
+        held += sum(map(len, row[:2]))
         if len(chunk) == size or held >= _BLOCK_BYTES:
             yield chunk
             chunk, held = [], 0
@@ -161,105 +205,11 @@ def _chunks(rows: Iterable[tuple[bytes, ...]], size: int) -> Iterator[list[tuple
         yield chunk
 
 
-class Lines:
-    """The lines of one file, as bytes without their line ends."""
-
-    def __init__(self, name: str, raw: IO[bytes], stream: IO[bytes]) -> None:
-        self._name, self._raw, self._stream = name, raw, stream
-        self._counted = 0
-        self._started = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self
-
-    def __next__(self) -> bytes:
-        line = self._read()
-        if not line:
-            raise StopIteration
-        if not self._started:
-            self._started = True
-            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise WeftError(f"{_shown(self._name)}: is UTF-16; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
-            line = line.removeprefix(codecs.BOM_UTF8)
-        if len(line) <= _LONGEST_LINE or line.endswith(b"\n"):
-            return line.removesuffix(b"\n")
-        while line and not line.endswith(b"\n"):  # go to the end of the line, so that the next one can be read
-            line = self._read()
-        return _TOO_LONG
-
-    def _read(self) -> bytes:
-        try:
-            return self._stream.readline(_LONGEST_LINE + 1)
-        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-            raise WeftError(f"{_shown(self._name)}: cannot be read to its end: {error}") from None
-
-    def bytes_read(self) -> int:
-        """Return the bytes read from disk since the last call; 0 for stdin and pipes."""
-        if not self._raw.seekable():
-            return 0
-        before, self._counted = self._counted, self._raw.tell()
-        return self._counted - before
-
-
 @contextlib.contextmanager
 def open_lines(name: str) -> Iterator[Lines]:
-    """Open a file and decompress it if its name ends in .gz, .xz or .zst; ``-`` is stdin."""
-    if name == "-":
-        yield Lines(name, sys.stdin.buffer, sys.stdin.buffer)
-        return
-    try:
-        raw = open(name, "rb")
-    except OSError as error:
-        raise WeftError(f"{name}: {error.strerror}") from None
-    with raw:
-        if name.endswith(".gz"):
-            yield Lines(name, raw, gzip.open(raw))  # pyrefly: ignore
-        elif name.endswith(".xz"):
-            yield Lines(name, raw, lzma.open(raw))  # pyrefly: ignore
-        elif name.endswith(".zst"):
-            yield Lines(name, raw, io.BufferedReader(_Zstandard(name, raw)))
-        else:
-            yield Lines(name, raw, raw)
-
-
-class _Zstandard(io.RawIOBase):
-    """Decompressed bytes of one or more frames. The library's own reader takes a truncated frame for a whole one."""
-
-    def __init__(self, name: str, raw: IO[bytes]) -> None:
-        try:
-            import zstandard  # here, so that hosts without it can still train
-        except ImportError:
-            raise WeftError(f"{name}: to read it, pip install zstandard") from None
-        self._library = zstandard
-        self._raw = raw
-        self._frame: zstandard.ZstdDecompressionObj | None = None  # the frame that has begun and not ended
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._ready:
-            compressed = self._raw.read(1 << 11)  # can be 66 MB of text: little, so that a bomb stays small
-            if not compressed:
-                if self._frame is not None:
-                    raise EOFError("compressed file ended before the end of its last frame")
-                return 0
-            self._ready = memoryview(b"".join(self._decompress(compressed)))
-        size = min(len(buffer), len(self._ready))
-        buffer[:size] = self._ready[:size]
-        self._ready = self._ready[size:]
-        return size
-
-    def _decompress(self, compressed: bytes) -> Iterator[bytes]:
-        while compressed:
-            frame = self._frame or self._library.ZstdDecompressor().decompressobj()
-            try:
-                yield frame.decompress(compressed)
-            except self._library.ZstdError as error:
-                raise OSError(error) from None
-            compressed = frame.unused_data if frame.eof else b""
-            self._frame = None if frame.eof else frame
+    """Open the lines of a file, decompressed if its name ends in .gz, .xz or .zst; ``-`` is stdin."""
+    with open_input(name) as file:
+        yield Lines(file)
 
 
 def _parquet_blocks(name: str, size: int) -> Iterator[Block]:
@@ -269,14 +219,10 @@ def _parquet_blocks(name: str, size: int) -> Iterator[Block]:
         first += len(source)
 
 
-def _shown(name: str) -> str:
-    return "stdin" if name == "-" else name
-
-
 def decode_line(line: bytes, file: str, number: int) -> str:
     """Return the text of a line. Raises BadLine."""
-    if line == _TOO_LONG:
-        raise BadLine(file, number, f"longer than {_LONGEST_LINE >> 20} MB")
+    if line == TOO_LONG:
+        raise BadLine(file, number, f"longer than {LONGEST_LINE >> 20} MB")
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -335,11 +281,11 @@ def _parquet_columns(name: str, size: int) -> Iterator[tuple[list[bytes], list[b
 
 
 def _capped(column: list[bytes | None]) -> list[bytes]:
-    return [_TOO_LONG if text and len(text) > _LONGEST_LINE else text or b"" for text in column]
+    return [TOO_LONG if text and len(text) > LONGEST_LINE else text or b"" for text in column]
 
 
 def read_text(name: str) -> Iterator[str]:
     """Yield the lines of a text file or of stdin. Raises BadLine."""
     with open_lines(name) as lines:
         for number, line in enumerate(lines, 1):
-            yield decode_line(line, _shown(name), number)
+            yield decode_line(line, shown(name), number)

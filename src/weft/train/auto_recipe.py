@@ -16,6 +16,7 @@ import torch
 from weft.config import (
     PRESETS,
     AlignmentConfig,
+    CorpusConfig,
     EncoderConfig,
     GuidedConfig,
     PrepareConfig,
@@ -23,6 +24,7 @@ from weft.config import (
     TextConfig,
     TrainingConfig,
 )
+from weft.config_io import with_settings
 from weft.errors import WeftError
 from weft.progress import say
 from weft.recipe import Recipe, overridden
@@ -75,8 +77,8 @@ def own_recipe(files: Sequence[str], settings: Sequence[str]) -> Recipe:
         raise WeftError("give a recipe, or text as one file or as two, source and target (docs/training.md)")
     if "-" in files:
         raise WeftError("text to train on is read more than once: give files, not stdin")
-    corpus = Corpus(files=tuple(files)) if len(files) == 1 else Corpus(source=(files[0],), target=(files[1],))
-    size = TextSize.of(corpus)
+    of_text = with_settings(CorpusConfig(), [one for one in settings if one.startswith("languages=")])
+    size = TextSize.of(Corpus.of(files, languages=of_text.languages))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     run = f"runs/{Path(files[0]).name.split('.')[0]}"
     recipe = overridden(recipe_for_text(files, run, size, gpu=device.type == "cuda"), settings)
