@@ -8,7 +8,7 @@ import pytest
 from given_words import aligned
 
 from weft.align.alignment import Alignment
-from weft.apply.terms import Finding, Glossary, read_glossary
+from weft.apply.glossary import Finding, Glossary, read_glossary
 from weft.errors import WeftError
 
 
