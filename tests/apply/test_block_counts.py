@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from given_words import aligned
 
-from weft.apply.block_counts import EXAMPLE_BITS, BlockCounts, count_block
+from weft.apply.block_counts import EXAMPLE_BITS, PHRASE_PAIR, BlockCounts, count_block
 from weft.apply.counting import keys_of
 from weft.apply.phrases import Stretches
 
@@ -28,7 +28,7 @@ def phrase_key(phrase: str) -> int:
 
 def phrase(block: BlockCounts, source: str, target: str) -> list[dict[str, int]]:
     """The records of a phrase pair, given in lower case."""
-    records = [dict(zip(block.phrase_pairs.dtype.names, one.tolist(), strict=True)) for one in block.phrase_pairs]
+    records = [dict(zip(PHRASE_PAIR.names or (), one.tolist(), strict=True)) for one in block.phrase_pairs]
     return [one for one in records if (one["source"], one["target"]) == (phrase_key(source), phrase_key(target))]
 
 

@@ -68,7 +68,8 @@ def test_all_phrase_pairs_of_several_sentences_are_found(seed: int, longest: int
         expected += [(s + i, n, t + j, m) for s, n, t, m in defined(own, source, target, longest)]
         lengths.append((source, target))
         i, j = i + source, j + target
-    assert found(links, *map(list, zip(*lengths, strict=True)), longest) == sorted(expected)
+    sources, targets = ([pair[side] for pair in lengths] for side in (0, 1))
+    assert found(links, sources, targets, longest) == sorted(expected)
 
 
 def test_keys_and_least_values_of_stretches() -> None:

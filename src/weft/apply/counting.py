@@ -88,21 +88,25 @@ class Table:
         """What all records take, to measure progress by."""
         return self._runs[-1] * self._kind.itemsize + sum(part.nbytes for part in self._held)
 
+    @property
+    def parts(self) -> int:
+        """In how many parts the table is read, so that each fits into memory."""
+        return -(-self.nbytes // _READ_BYTES) or 1
+
     def _sum_held(self) -> np.ndarray:
         return summed(np.concatenate([np.zeros(0, self._kind), *self._held]), self._by)
 
-    def read(self) -> Iterator[np.ndarray]:
-        """Yield all records in order, in parts. What has the same first key is in the same part."""
+    def read(self, parts: int = 0) -> Iterator[np.ndarray]:
+        """Yield all records in order, in so many parts (0: as many as they need).
+
+        What has the same first key is in the same part, also in that of another table with as many parts.
+        """
         last = self._sum_held()
         self._held = [last]
-        if len(self._runs) == 1:
-            yield last
-            return
-        stored = np.memmap(self._path, self._kind, "r")
+        stored = np.memmap(self._path, self._kind, "r") if self._runs[-1] else last[:0]
         runs = [*(stored[first:end] for first, end in itertools.pairwise(self._runs)), last]
-        ranges = -(-self.nbytes // _READ_BYTES)
-        ends = [(number << 64) // ranges for number in range(ranges + 1)]
-        for low, high in itertools.pairwise(ends):
+        parts = parts or self.parts
+        for low, high in itertools.pairwise((number << 64) // parts for number in range(parts + 1)):
             yield summed(np.concatenate([_between(run, self._by[0], low, high) for run in runs]), self._by)
 
 

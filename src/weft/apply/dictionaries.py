@@ -25,8 +25,8 @@ from weft.apply.phrases import Stretches
 from weft.progress import Progress
 from weft.text.words import Sentence
 
-# A phrase pair regardless of case, and the weight of each phrase in all its pairs. With the source 0, a target alone.
-_PAIR = np.dtype(
+_TARGET = np.dtype([("target", "u8"), ("count", "i8"), ("weight", "i8")])  # in all its pairs
+_PAIR = np.dtype(  # a phrase pair regardless of case, and the weights of both phrases in all their pairs
     [
         *((name, "u8") for name in ("source", "target")),
         *((name, "i8") for name in ("count", "weight", "source_weight", "target_weight")),
@@ -91,25 +91,25 @@ class PhraseCounts:
     def entries(self, least: Least, progress: Progress) -> Iterator[Entry]:
         """Yield the entries of a dictionary, those of one source one after the other, strong ones first."""
         totals = _Totals(self._folder / "source-phrases"), _Totals(self._folder / "target-phrases")
-        by_target = Table(self._folder / "pairs", _PAIR, ("target", "source"))
+        targets = Table(self._folder / "targets", _TARGET, ("target",))
+        candidates = Table(self._folder / "candidates", _PAIR, ("target", "source"))
         progress.phase("sorting phrases", self._forms.nbytes, "B")
         for forms in self._forms.read():
             pairs = _regardless_of_case(forms)
             first = group_starts(pairs["source"])
             totals[0].add(pairs["source"][first], group_sums(pairs["count"], first), least.phrase_count)
-            by_target.add(_targets_alone(pairs))
-            by_target.add(pairs[_may_be_entries(pairs, least)])
+            targets.add(summed(pairs[["target", "count", "weight"]].astype(_TARGET), ("target",)))
+            candidates.add(pairs[_may_be_entries(pairs, least)])
             progress.advance(forms.nbytes)
-        chosen = self._folder / "chosen-pairs"
-        progress.phase("choosing phrases", by_target.nbytes, "B")
+        chosen = self._folder / "chosen"
+        parts = max(targets.parts, candidates.parts)
+        progress.phase("choosing phrases", parts, "parts")
         with chosen.open("wb") as file:
-            for pairs in by_target.read():
-                progress.advance(pairs.nbytes)
-                first = group_starts(pairs["target"])  # where the target is alone
-                totals[1].add(pairs["target"][first], pairs["count"][first], least.phrase_count)
-                pairs["target_weight"] = _repeated(pairs["weight"][first], first, len(pairs))
-                pairs = pairs[pairs["source"] != 0]
+            for found, pairs in zip(targets.read(parts), candidates.read(parts), strict=True):
+                totals[1].add(found["target"], found["count"], least.phrase_count)
+                pairs["target_weight"] = found["weight"][np.searchsorted(found["target"], pairs["target"])]
                 file.write(pairs[_strengths(pairs) >= least.strength].tobytes())
+                progress.advance(1)
         progress.phase("looking entries up in the text", chosen.stat().st_size // _PAIR.itemsize, "entries")
         lines = SortedLines(self._folder, "entries")
         with chosen.open("rb") as file, self._text.open("rb") as text:
@@ -196,21 +196,8 @@ def _regardless_of_case(forms: np.ndarray) -> np.ndarray:
     for name in ("count", "weight"):
         pairs[name] = group_sums(ordered[name], starts)
     first = group_starts(pairs["source"])
-    pairs["source_weight"] = _repeated(group_sums(pairs["weight"], first), first, len(pairs))
+    pairs["source_weight"] = np.repeat(group_sums(pairs["weight"], first), np.diff(first, append=len(pairs)))
     return pairs
-
-
-def _repeated(values: np.ndarray, starts: np.ndarray, end: int) -> np.ndarray:
-    """Return each value as often as there are places from its start to the next."""
-    return np.repeat(values, np.diff(starts, append=end))
-
-
-def _targets_alone(pairs: np.ndarray) -> np.ndarray:
-    """Return all targets of pairs, as records without a source."""
-    alone = np.zeros(len(pairs), _PAIR)
-    for name in ("target", "count", "weight"):
-        alone[name] = pairs[name]
-    return summed(alone, ("target",))
 
 
 def _may_be_entries(pairs: np.ndarray, least: Least) -> np.ndarray:

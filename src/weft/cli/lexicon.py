@@ -49,8 +49,8 @@ class Options:
     """Folder for the lexicon."""
     formats: tuple[Literal["lex", "dictionary", "tbx"], ...] = ("lex", "dictionary")
     """lex.s2t and lex.t2s, as Marian and Moses have them; dictionary.tsv; dictionary.tbx, for translators' tools."""
-    languages: Annotated[tuple[str, str] | None, choice("SOURCE TARGET", "none")] = None
-    """The codes of the languages for TBX, such as de en."""
+    languages: Annotated[tuple[str, str] | None, choice("CODE CODE", "the two that there are, source first")] = None
+    """Source and target language of a memory (.tmx, .xlf, .po, .zip) and of TBX, such as de en."""
     longest: int = 4
     """How many words the phrases of a dictionary may have; 1: single words only."""
     least_count: int = 1
@@ -108,7 +108,8 @@ def lexicon(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     least = Least(options.least_count, options.least_phrase_count, options.least_strength)
     settings = LexiconSettings(options.formats, options.languages, options.longest, options.raw, least)
     check_folder(options.output)
-    corpus = Corpus.of([options.file, options.target] if options.target else [options.file], options.input_format)
+    files = [options.file, options.target] if options.target else [options.file]
+    corpus = Corpus.of(files, options.input_format, options.languages or ())
     with Progress() as progress:
         write_lexicon(options.output, _counted(options, corpus, settings, progress), settings, progress)
     say(f"lexicon: {options.output}")
@@ -162,11 +163,12 @@ def _alignments(linked: LinkedBlock, raw: bool, bad: list[BadLine]) -> Iterator[
     """Yield the alignments of a block that has links; lines that go to ``bad`` have none."""
     from weft.align.alignment import Alignment
 
-    first = linked.block.first_line
-    for number, pair in enumerate(pairs_of(linked.block, bad), first):
+    left_out = 0
+    for number, pair in enumerate(pairs_of(linked.block, bad)):
         source, target = (Sentence.from_text(side, raw) for side in pair)
-        found = parse_links(linked.links[number - first], linked.links_file, number)
-        if bad and bad[-1].line == number:
+        found = parse_links(linked.links[number], linked.links_file, linked.block.first_line + number)
+        if len(bad) > left_out:
+            left_out = len(bad)
             yield Alignment(source, target)
         else:
             found.check(len(source), len(target))

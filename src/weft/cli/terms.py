@@ -48,6 +48,8 @@ class Options:
     """A name that `weft models` lists, or a folder."""
     input_format: Form = "auto"
     """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
+    languages: Annotated[tuple[str, str] | None, choice("CODE CODE", "the two that there are, source first")] = None
+    """Source and target language of a memory (.tmx, .xlf, .po, .zip), such as de en."""
     fast: bool = False
     """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
     output: Output = None
@@ -65,7 +67,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     if options.glossary == "-":
         raise WeftError("the glossary must be a file; stdin (-) is for text")
     read_glossary(options.glossary)  # what is wrong with it is found before anything is loaded
-    corpus = Corpus.of([options.file, options.target] if options.target else [options.file], options.input_format)
+    corpus = Corpus.of(options.inputs[1:], options.input_format, options.languages or ())
     plan = plan_aligner(options.model, options.cores, raw=True, fast=options.fast)
     counts: Counter[str] = Counter()
     with (
@@ -85,7 +87,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     say(f"terms: {counts.total():,}: " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
     wrong = counts["other"] + counts["missing"]
     if options.fail and wrong:
-        raise WeftError(f"{wrong:,} terms are not translated as agreed")
+        raise WeftError(f"{wrong:,} of {counts.total():,} terms are not translated as agreed")
 
 
 class Row(NamedTuple):
