@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
-from weft.apply.transfer import sentences_to_align, with_markup
+from weft.apply.markup_transfer import sentences_to_align, with_markup
 from weft.errors import WeftError
 
 CASES = int(os.environ.get("WEFT_FUZZ", "500"))
