@@ -8,22 +8,35 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.markup_transfer import sentences_to_align, with_markup
-from weft.errors import WeftError
 
 CASES = int(os.environ.get("WEFT_FUZZ", "500"))
-WORDS = ["a", "Haus", "CO2", "vier-fünf", "don't", "x", "12", "字", "字数", "مرحبا", "e\u0301", "👩‍👧", "\u200b", "&lt;", "&amp;", "&#65;"]
+WORDS = [
+    "a",
+    "Haus",
+    "CO2",
+    "vier-fünf",
+    "don't",
+    "x",
+    "12",
+    "字",
+    "字数",
+    "مرحبا",
+    "e\u0301",
+    "👩‍👧",
+    "\u200b",
+    "&lt;",
+    "&amp;",
+    "&#65;",
+]
 BETWEEN = ["", " ", " ", " ", "  ", "\n", ", ", ". ", " („", "“) "]
 
 ALONE = ['<x id="{}"/>', "<!-- {} -->", "<?p {} ?>", '<ph id="{}">a</ph>', '<it id="{}" pos="open">&lt;b></it>']
@@ -36,9 +49,7 @@ class Case(NamedTuple):
 
 
 def random_text(generator: random.Random, most: int) -> str:
-    return "".join(
-        generator.choice(WORDS) + generator.choice(BETWEEN) for _ in range(generator.randrange(most))
-    )
+    return "".join(generator.choice(WORDS) + generator.choice(BETWEEN) for _ in range(generator.randrange(most)))
 
 
 class RandomMarkup:
