@@ -187,6 +187,15 @@ def test_a_link_has_the_greatest_probability_of_those_that_it_is_made_of() -> No
     assert retokenised(alignment, one, spaces("nicht")).probabilities == {(0, 0): 0.2}
 
 
+def test_words_of_thousands_of_tokens_have_few_links() -> None:
+    texts = "das " + "-" * 3_000, "the " + "-" * 2_000
+    sides = [found_in(text, [*text]) for text in texts]
+    found = retokenised(aligned(*texts, "0-0 1-1"), *sides)
+    dashes = [(i, j) for i, j in found.links if i > 3 and j > 3]
+    assert len(dashes) == 3_000 and {i for i, _ in dashes} == set(range(4, 3_004)) and max(dashes) == (3_003, 2_003)
+    assert len(found.links) == 3_000 + 3
+
+
 _SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), max_size=8).map(
     lambda steps: [  # in order, with gaps; some are empty
         (end - length, end)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -23,6 +23,7 @@ from weft.text.words import Sentence
 FILLER = "▁"
 """What stands for white space in tokens. A token of nothing else is a filler and is never linked."""
 
+_MOST_LINKS = 100_000  # of a pair; a line of a thousand dashes and its copy would have a million
 _BLANK = FILLER + "".join(filter(str.isspace, map(chr, range(0x3001))))  # no white space comes later
 _WORD = re.compile(r"\S+")
 _SPACE = re.compile(r"\s")
@@ -125,7 +126,9 @@ def found_in(text: str, written: Sequence[str]) -> Tokens:
     for number, token in enumerate(written, 1):
         spelling = next((one for one in _spellings(token) if letters.startswith(one, done)), None)
         if spelling is None:
-            raise WeftError(f"token {number} is {token!r}, but the text goes on with {letters[done : done + 20]!r}")
+            raise WeftError(
+                f"token {number} is {token[:20]!r}, but the text goes on with {letters[done : done + 20]!r}"
+            )
         last = done + len(spelling)
         start = places[done] if done < len(places) else len(text)
         spans.append((start, places[last - 1] + 1 if spelling else start))
@@ -148,12 +151,15 @@ def _spellings(token: str) -> list[str]:
 def retokenised(alignment: Alignment, source: Tokens, target: Tokens) -> Alignment:
     """Return the alignment of the tokens of both texts.
 
-    A link has the greatest probability of those between words that it is made of.
+    A link has the greatest probability of those between words that it is made of. If there would be far too many, as
+    words have thousands of tokens, the tokens of linked words are linked along the diagonal.
     """
     of_source, of_target = _tokens_of_words(alignment.source, source), _tokens_of_words(alignment.target, target)
     links: dict[tuple[int, int], float] = {}
+    count = sum(len(of_source[i]) * len(of_target[j]) for i, j in alignment.probabilities)
+    pairs = product if count <= _MOST_LINKS else _diagonal
     for (i, j), probability in sorted(alignment.probabilities.items(), key=itemgetter(1)):
-        links |= dict.fromkeys(product(of_source[i], of_target[j]), probability)
+        links |= dict.fromkeys(pairs(of_source[i], of_target[j]), probability)
     return Alignment(source, target, {link: links[link] for link in sorted(links)}, alignment.score)
 
 
@@ -164,12 +170,16 @@ def _tokens_of_words(words: Sentence, tokens: Tokens) -> list[list[int]]:
     return [numbers[bisect_right(ends, start) : bisect_left(starts, end)] for start, end in words.spans]
 
 
+def _diagonal(source: Sequence[int], target: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of what is at the same place on the way through both."""
+    steps = max(len(source), len(target)) if source and target else 0
+    return ((source[step * len(source) // steps], target[step * len(target) // steps]) for step in range(steps))
+
+
 def with_diagonal(alignment: Alignment) -> Alignment:
     """Return the alignment with links along the diagonal instead of its own, with the probability 0."""
     source, target = (
         [number for number, word in enumerate(side.words) if not is_filler(word)]
         for side in (alignment.source, alignment.target)
     )
-    steps = max(len(source), len(target)) if source and target else 0
-    links = {(source[step * len(source) // steps], target[step * len(target) // steps]): 0.0 for step in range(steps)}
-    return replace(alignment, probabilities=links)
+    return replace(alignment, probabilities=dict.fromkeys(_diagonal(source, target), 0.0))
