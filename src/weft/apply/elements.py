@@ -92,13 +92,13 @@ def _nesting(tags: Sequence[Tag], closings: dict[int, int]) -> tuple[set[int], d
             continue
         first = openings.get(number, number)
         if number in openings and first not in crossing:
-            if tag.crosses and opened[-1] != first:
-                crossing.add(first)
+            if tag.crosses:
+                if opened[-1] != first:
+                    crossing.add(first)
                 del opened[bisect(opened, first) - 1]
-            while not tag.crosses and opened[-1] != first:
-                crossing.add(opened.pop())
-            if first not in crossing:
-                opened.pop()
+            else:
+                while (inner := opened.pop()) != first:
+                    crossing.add(inner)
         place = bisect(opened, first)
         parents[first] = opened[place - 1] if place else None
     return crossing, parents

@@ -6,6 +6,7 @@ and what is nested in the source is nested in the result.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -29,6 +30,14 @@ class _Parsed(NamedTuple):
     """The target as it was given."""
     sentences: tuple[Sentence, Sentence] | None
     """What is to be aligned; None if the source has no markup."""
+
+
+class _PlacedTag(NamedTuple):
+    """A tag and its place in the target."""
+
+    place: int
+    tag: str
+    element: int
 
 
 def transfer(
@@ -92,7 +101,7 @@ def with_markup(source: Marked, target: Marked, alignment: Alignment, split: boo
     """Return the target with the elements of the source, placed by the alignment of their texts."""
     spans = place_elements(alignment.matrix, alignment.source, alignment.target, source.elements, split)
     parts, last = [], 0
-    for place, tag in _tags_in_order(source, spans, len(target.text)):
+    for place, tag, _ in _tags_in_order(source.elements, spans, len(target.text)):
         written = target.place(place)
         parts += [target.written[last:written], _spaced(tag, target.text, place)]
         last = written
@@ -106,53 +115,53 @@ def _spaced(tag: str, text: str, place: int) -> str:
     return tag.rstrip() if place == len(text) or text[place].isspace() else tag
 
 
-def _tags_in_order(source: Marked, spans: Sequence[Sequence[Span]], length: int) -> list[tuple[int, str]]:
-    """Return the place of each tag in a target of this length, and the tag, in the order in which they are written."""
-    found: dict[int | None, Span] = {None: (0, length)}
-    tags = [(place, 1, tag) for place, tag in _nested_tags(source.elements, spans, found)]
-    closing = []
-    for number, element in enumerate(source.elements):
+def _tags_in_order(elements: Sequence[Element], spans: Sequence[Sequence[Span]], length: int) -> list[_PlacedTag]:
+    """Return all tags in the order in which they are written in a target of this length."""
+    tags = list(_nested_tags(elements, spans, length))
+    places = [tag.place for tag in tags]
+    limits = [0, *places, length]
+    inside: dict[int | None, Span] = {None: (0, len(tags))}  # which tags are inside an element
+    for number, tag in enumerate(tags):
+        inside[tag.element] = inside.get(tag.element, (number + 1, number))[0], number
+    ordered = [((number, length + 1, 0), tag) for number, tag in enumerate(tags)]
+    for number, element in enumerate(elements):
         if element.crosses:  # opens after all tags at its place, and closes before them
+            first, last = inside[element.parent]
             for span in spans[number]:
-                start, end = _clipped(span, *found[element.parent])
-                tags.append((start, 2, element.opening))
-                (closing if end > start else tags).append((end, 0 if end > start else 2, element.closing or ""))
-    tags += reversed(closing)
-    return [(place, tag) for place, _, tag in sorted(tags, key=lambda one: one[:2])]
+                start, end = _clipped(span, limits[first], limits[last + 1])
+                before = bisect_right(places, start, first, last)
+                ordered.append(((before, start, number), _PlacedTag(start, element.opening, number)))
+                before, rank = bisect_left(places, end, before, last), -number if end > start else number
+                ordered.append(((before, end, rank), _PlacedTag(end, element.closing or "", number)))
+    return [tag for _, tag in sorted(ordered, key=lambda one: one[0])]
 
 
-def _nested_tags(
-    elements: Sequence[Element], spans: Sequence[Sequence[Span]], found: dict[int | None, Span]
-) -> Iterator[tuple[int, str]]:
-    """Yield the place of each tag of the elements that cross no others, and the tag, in the order of the target.
-
-    ``found`` has the span of the whole target; those of the elements are added.
-    """
-    inside: dict[int | None, list[tuple[Span, int]]] = defaultdict(list)
+def _nested_tags(elements: Sequence[Element], spans: Sequence[Sequence[Span]], length: int) -> Iterator[_PlacedTag]:
+    """Yield the tags of the elements that cross no others, in the order in which they are written."""
+    inner: dict[int | None, list[tuple[Span, int]]] = defaultdict(list)
     for number, element in enumerate(elements):
         if not element.crosses:
-            inside[element.parent] += ((span, number) for span in spans[number])
-    opened = [(_side_by_side(inside[None], *found[None]), (0, ""))]  # what is left inside each, and its closing tag
+            inner[element.parent] += ((span, number) for span in spans[number])
+    opened = [(_side_by_side(inner[None], 0, length), [])]  # what comes inside each element, and its closing tag
     while opened:
-        left, closing = opened[-1]
-        if (following := next(left, None)) is None:
-            yield closing
+        following, closing = opened[-1]
+        number, span, (start, end) = next(following, (None, (0, 0), (0, 0)))
+        if number is None:
+            yield from closing
             opened.pop()
             continue
-        number, chosen, (start, end) = following
         element = elements[number]
-        yield start, element.opening
-        if chosen == spans[number][0]:  # of an element that is split, the surest part has what is inside it
-            found[number] = start, end
-            opened.append((_side_by_side(inside[number], start, end), (end, element.closing or "")))
-        else:
-            yield end, element.closing or ""
+        yield _PlacedTag(start, element.opening, number)
+        closing = [] if element.closing is None else [_PlacedTag(end, element.closing, number)]
+        # Of an element that is split, the surest part has what is inside it.
+        content = inner[number] if span == spans[number][0] else []
+        opened.append((_side_by_side(content, start, end), closing))
 
 
 def _side_by_side(placed: Iterable[tuple[Span, int]], start: int, end: int) -> Iterator[tuple[int, Span, Span]]:
-    """Yield elements in order, each with the span chosen for it and that between its neighbours.
+    """Yield elements in order, each with the span chosen for it, and the part of that after the one before it.
 
-    White space may belong to two.
+    White space may have been given to two.
     """
     for span, number in sorted(placed):
         clipped = _clipped(span, start, end)

@@ -25,7 +25,7 @@ from weft.text.words import Sentence, Span
 
 _FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
 _LIKELY = 0.05  # a probability that is better than none
-_LOCAL = 3.0  # words to the side of a tag after which they count 1/e
+_NEARNESS = np.exp(-np.arange(20, dtype=np.float32) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
 
@@ -73,6 +73,8 @@ class _Room(NamedTuple):
     """Its target words."""
     taken: list[bool]
     """Which target words are not free. (target words,)"""
+    gaps: dict[tuple[int, Leaning], int]
+    """Places that were found for tags, by the source word after them and by how they lean."""
 
     def is_free(self, stretch: Stretch) -> bool:
         return not any(self.taken[stretch.first : stretch.last])
@@ -114,17 +116,18 @@ class _Placer:
         words = Stretch(0, len(self._source)) if outer is None else self._words[outer]
         within = Stretch(0, len(self._target)) if outer is None else self._found[outer][0]
         taken = [not within.first <= word < within.last for word in range(len(self._target))]
-        room = _Room(words, within, taken)
+        room, untouched = _Room(words, within, taken, {}), _Room(words, within, taken.copy(), {})
         with_words = [number for number in self._inner[outer] if self._words[number].last > self._words[number].first]
-        waiting = [self._best(number, room) for number in with_words]
+        rooms = {number: untouched if self._elements[number].crosses else room for number in with_words}
+        waiting = [self._best(number, rooms[number]) for number in with_words]
         heapq.heapify(waiting)
         while waiting:  # the surest first
             _, number, stretch = heapq.heappop(waiting)
-            if stretch is not None and not room.is_free(stretch):  # one that is surer has a part of it
+            if stretch is not None and not rooms[number].is_free(stretch):  # one that is surer has a part of it
                 heapq.heappush(waiting, self._best(number, room))
                 continue
-            stretch = stretch or self._between(number, room)
-            self._found[number] = [stretch, *self._more(number, stretch, room)]
+            stretch = stretch or self._between(number, rooms[number])
+            self._found[number] = [stretch, *self._more(number, stretch, rooms[number])]
             if not self._elements[number].crosses:
                 for one in self._found[number]:
                     room.take(one)
@@ -191,8 +194,10 @@ class _Placer:
         for copy in self._copies.of(element.start, element.end):
             if not all(room.taken[copy.first - 1 : copy.first + 1]):
                 return copy
-        place = self._gap(self._words[number].first, element.leans, room)
-        return Stretch(place, place)
+        key = self._words[number].first, element.leans
+        if key not in room.gaps:
+            room.gaps[key] = self._gap(*key, room)
+        return Stretch(room.gaps[key], room.gaps[key])
 
     def _gap(self, word: int, leans: Leaning, room: _Room) -> int:
         """Return before which target word a tag goes that is before a source word."""
@@ -203,15 +208,15 @@ class _Placer:
             return within.last
         if leans == "right" and not any(map(str.isalpha, self._source.words[word - 1])):
             leans = "left"  # it stays after the punctuation or the number that it follows
-        before, after = self._kept[:word], self._kept[word:]
-        nearness = np.exp(-np.arange(len(self._kept)) / _LOCAL)
-        mass_before, mass_after = nearness[: len(before)] @ before[::-1], nearness[: len(after)] @ after
+        before = self._kept[max(word - len(_NEARNESS), 0) : word][::-1]
+        after = self._kept[word : word + len(_NEARNESS)]
+        mass_before, mass_after = (_NEARNESS[: len(words)] @ words for words in (before, after))
         crossed = np.zeros(len(taken) + 1)  # by links, if the tag is before each of the target words
         np.cumsum(mass_after - mass_before, out=crossed[1:])
         if leans != "left":
             crossed[:-1] -= _TOUCHED * after[0]
         if leans != "right":
-            crossed[1:] -= _TOUCHED * before[-1]
+            crossed[1:] -= _TOUCHED * before[0]
         free = [place for place in range(*within) if not (taken[place - 1] and taken[place])]
         if leans == "right" and not _is_mark(self._source, word):
             free = [place for place in free if not self._clings(place)]

@@ -1,0 +1,154 @@
+"""What holds for all markup and all links: text and tags stay, nesting stays, and hostile markup takes no longer.
+
+Every case follows from its number. CI runs 500 of each kind; ``WEFT_FUZZ=10000 pytest`` with this file runs more.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from typing import NamedTuple
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from weft.align.alignment import Alignment
+from weft.apply.markup import Marked, TagHandling, parse_markup
+from weft.apply.markup_transfer import sentences_to_align, with_markup
+
+CASES = int(os.environ.get("WEFT_FUZZ", "500"))
+WORDS = [
+    "a",
+    "Haus",
+    "CO2",
+    "vier-fünf",
+    "don't",
+    "x",
+    "12",
+    "字",
+    "字数",
+    "مرحبا",
+    "e\u0301",
+    "👩‍👧",
+    "\u200b",
+    "&lt;",
+    "&amp;",
+    "&#65;",
+]
+BETWEEN = ["", " ", " ", " ", "  ", "\n", ", ", ". ", " („", "“) "]
+
+ALONE = ['<x id="{}"/>', "<!-- {} -->", "<?p {} ?>", '<ph id="{}">a</ph>', '<it id="{}" pos="open">&lt;b></it>']
+
+
+class Case(NamedTuple):
+    source: str
+    target: str
+    handling: TagHandling
+
+
+def random_text(generator: random.Random, most: int) -> str:
+    return "".join(generator.choice(WORDS) + generator.choice(BETWEEN) for _ in range(generator.randrange(most)))
+
+
+class RandomMarkup:
+    """Makes segments in which every tag has a number of its own."""
+
+    def __init__(self, generator: random.Random) -> None:
+        self._generator = generator
+        self._numbers = itertools.count()
+        self._begun: list[str] = []  # the ends of what has begun and may cross elements
+
+    def well_formed(self, depth: int = 3) -> str:
+        """XML with elements of all kinds; what is between <bx/> and <ex/> crosses others."""
+        generator, parts = self._generator, []
+        for _ in range(generator.randrange(7)):
+            number, kind = next(self._numbers), generator.random()
+            if kind < 0.4:
+                parts.append(random_text(generator, 5))
+            elif kind < 0.6 and depth:
+                parts.append(f'<g id="{number}">{self.well_formed(depth - 1)}</g{" " * number}>')
+            elif kind < 0.7:
+                parts.append(generator.choice(ALONE).format(number))
+            elif kind < 0.85:
+                parts.append(f'<bx id="{number}"/>')
+                self._begun.append(f'<ex id="{number}"/>')
+            elif self._begun:
+                parts.append(self._begun.pop(generator.randrange(len(self._begun))))
+        return "".join(parts)
+
+    def misnested(self) -> str:
+        """Opening and closing tags in any order."""
+        generator, parts = self._generator, []
+        for number in range(generator.randrange(12)):
+            name = generator.choice("abc")
+            parts.append(generator.choice([f"<{name} n='{number}'>", f"</{name} n='{number}'>", f'<br n="{number}">']))
+            parts.append(random_text(generator, 3))
+        return "".join(parts)
+
+
+def random_case(number: int) -> Case:
+    generator = random.Random(number)
+    markup = RandomMarkup(generator)
+    target = random_text(generator, 12)
+    if generator.random() < 0.3:
+        target = markup.well_formed(1) + target
+    if number % 3 == 0:
+        return Case(markup.misnested(), target, "html")
+    return Case(markup.well_formed(), target, "xliff")
+
+
+def random_matrix(shape: tuple[int, int], number: int) -> np.ndarray | None:
+    generator = np.random.default_rng(number)
+    kind = generator.integers(6)
+    if kind == 0:
+        return None
+    if kind == 1:
+        return np.zeros(shape, np.float32)
+    if kind == 2:
+        return np.eye(*shape, dtype=np.float32)
+    return (generator.random(shape) ** generator.integers(1, 12)).astype(np.float32)
+
+
+def tags_of(marked: Marked) -> list[str]:
+    return sorted(tag for element in marked.elements for tag in (element.opening, element.closing) if tag is not None)
+
+
+def transferred(source: Marked, target: Marked, number: int, split: bool) -> str:
+    sentences = sentences_to_align(source, target)
+    matrix = random_matrix((len(sentences[0]), len(sentences[1])), number)
+    return with_markup(source, target, Alignment(*sentences, matrix=matrix), split)
+
+
+def check(case: Case, number: int) -> None:
+    """Assert what must hold."""
+    source, target = (parse_markup(side, case.handling) for side in case[:2])
+    split = number % 5 == 0
+    result = transferred(source, target, number, split)
+    found = parse_markup(result, case.handling)
+    assert (found.text, found.written) == (target.text, target.written)
+    if split:
+        assert set(tags_of(found)) == set(tags_of(source))
+        return
+    assert tags_of(found) == tags_of(source)
+    assert transferred(source, found, number, split) == result
+    if case.handling == "xliff":
+        ElementTree.fromstring(f"<all>{result}</all>")
+    for element in source.elements:
+        places = [result.index(tag) for tag in (element.opening, element.closing) if tag is not None]
+        assert places == sorted(places)
+        if element.parent is not None:
+            parent = source.elements[element.parent]
+            around = [result.index(tag) for tag in (parent.opening, parent.closing or "")]
+            assert around[0] < places[0] and places[-1] < around[1]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_text_tags_and_nesting_stay(part: int) -> None:
+    for number in range(part, CASES, 4):
+        case = random_case(number)
+        try:
+            check(case, number)
+        except Exception as error:
+            raise AssertionError(f"case {number}: {case}") from error
