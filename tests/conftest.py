@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from sentencepiece import SentencePieceTrainer
 
 from weft.config import CorpusConfig, PrepareConfig
 from weft.corpus.build import prepare
@@ -29,3 +30,15 @@ def corpus(text_file: Path) -> PreparedCorpus:
     return prepare(
         [CorpusConfig(files=(str(text_file),))], PrepareConfig(merges=200, hold_out=50), text_file.parent / "corpus"
     )
+
+
+@pytest.fixture(scope="session")
+def pieces_model(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A SentencePiece model of a few sentences: their letters, some longer pieces, and all bytes."""
+    sentences = ["Das alte Haus gehört meiner Schwester.", "The old house belongs to my sister.", "Das Haus sehen."]
+    path = tmp_path_factory.mktemp("pieces") / "tiny"
+    SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences), model_prefix=str(path), vocab_size=320, hard_vocab_limit=False,
+        byte_fallback=True, minloglevel=2,
+    )  # fmt: skip
+    return f"{path}.model"

@@ -63,6 +63,11 @@ def read_links(name: str, base: int = 0) -> Iterator[LinkLine]:
     return (_parse_line(line, where, base) for where, line in _text_lines(name))
 
 
+def parse_links(line: bytes, file: str, number: int) -> LinkLine:
+    """Return the links of one line of a file."""
+    return _parse_line(_text(line, file, number), f"{file}:{number}", base=0)
+
+
 def open_gold(name: str, base: int = 1, form: Literal["auto"] | GoldForm = "auto") -> GoldFile:
     """Open a file of gold links; ``auto`` tells the two forms apart by the first line that has links."""
     lines = _text_lines(name)
@@ -89,10 +94,14 @@ def _text_lines(name: str) -> Iterator[tuple[str, str]]:
     shown = "stdin" if name == "-" else name
     with open_lines(name) as lines:
         for number, line in enumerate(lines, 1):
-            text = decode_line(line, shown, number)
-            if not text.isascii():
-                raise WeftError(f"{shown}:{number}: not a line of links (it has letters beyond ASCII)")
-            yield f"{shown}:{number}", text
+            yield f"{shown}:{number}", _text(line, shown, number)
+
+
+def _text(line: bytes, file: str, number: int) -> str:
+    text = decode_line(line, file, number)
+    if not text.isascii():
+        raise WeftError(f"{file}:{number}: not a line of links (it has letters beyond ASCII)")
+    return text
 
 
 def _parse_line(line: str, where: str, base: int) -> LinkLine:

@@ -17,6 +17,7 @@ import pytest
 
 import weft
 from weft.align.model_folder import shipped_models
+from weft.config import Merge
 from weft.text.words import Sentence
 
 PAIR = ("Das alte Haus .", "The old house .")
@@ -54,6 +55,16 @@ def test_one_pair_and_pairs_in_the_other_order(aligner: weft.Aligner) -> None:
     assert str(alignment) == LINKS and alignment.source.text == PAIR[0]
     (turned,) = weft.load("multi", reverse=True).align([PAIR[::-1]])
     assert turned == alignment.reversed() and turned.source.text == PAIR[1]
+
+
+@pytest.mark.parametrize("merge", ["mean", "union", "best-cells", "grow-diag-final-and"])
+def test_fillers_keep_their_numbers_and_are_not_aligned(merge: Merge) -> None:
+    source, target = (side.replace(" ", " ▁ ") for side in PAIR)
+    with weft.load("multi", cores=1, merge=merge) as aligner:
+        alignment = aligner.align_one(source, f"▁▁ {target} ▁")
+        assert str(alignment) == "0-1 2-3 4-5 6-7" and alignment.target.words[0] == "▁▁"
+        assert alignment.score == aligner.align_one(*PAIR).score
+        assert str(aligner.align_one("▁ ▁", "▁ house")) == ""
 
 
 @pytest.mark.parametrize(

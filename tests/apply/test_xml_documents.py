@@ -196,7 +196,10 @@ def test_any_encoding(encoding: str, mark: bytes, letters: str) -> None:
         (b"<?xml version='1.0' encoding='us-ascii'?><xliff>\xe4</xliff>", "is not valid ascii at byte 49"),
         (codecs.BOM_UTF16_LE + b"<\0x", "is not valid utf-16-le"),
         (codecs.BOM_UTF16_LE + b"\0\xd8\0\xd8", "is not valid utf-16-le"),
-        (b"<?xml version='1.0' encoding='euc-kr'?><xliff>\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4</xliff>", "has bytes that stand for"),
+        (
+            b"<?xml version='1.0' encoding='euc-kr'?><xliff>\xa4\xd4\xa4\xa1\xa4\xbf\xa4\xd4</xliff>",
+            "has bytes that stand for",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes, problem: str) -> None:

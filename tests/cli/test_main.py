@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,14 @@ def test_version_and_usage_errors() -> None:
     assert weft("plot").returncode == 2
     assert weft("prepare", "x.tsv", "--output", "y", "--force", "maybe").returncode == 2
     assert "merges must be of type int" in one_line(weft("prepare", "x.tsv", "merges=many", "--output", "y"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others have no GNU OpenMP")
+def test_threads_of_torch_that_wait_for_each_other_sleep_soon(tmp_path: Path) -> None:
+    (tmp_path / "text.tsv").touch()
+    command = [*WEFT, "tune", str(tmp_path / "text.tsv"), "--model", "multi", "-o", str(tmp_path / "run")]
+    told = subprocess.run(command, env=os.environ | {"OMP_DISPLAY_ENV": "verbose"}, capture_output=True, text=True)
+    assert "GOMP_SPINCOUNT = '10000'" in told.stderr
 
 
 def test_prepare_from_stdin(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.text.units import INVISIBLE, chunk_spans, chunks, unit_spans
+from weft.text.units import INVISIBLE, SPACE, chunk_spans, chunks, unit_spans
 
 SENTENCES = [  # language, text as people write it, its units
     ("ar", "وبالنسبة للشخص الذي كتبها، فلن يعود.", "وبالنسبة|للشخص|الذي|كتبها|،|فلن|يعود|."),
@@ -116,6 +116,11 @@ def test_invisible_characters_belong_to_the_word_before_them_or_to_none() -> Non
     assert units("\u200b\u200e \u00ad") == []
 
 
+def test_what_stands_for_a_space_is_one() -> None:
+    assert units("▁Das ▁ alte▁Haus ▁▁ .") == ["Das", "alte", "Haus", "."]
+    assert units("我 ▁ 爱▁你") == ["我 ▁ 爱▁你"]
+
+
 @given(st.text())
 def test_units_cover_everything_that_can_be_seen(text: str) -> None:
     found = unit_spans(text)
@@ -125,7 +130,7 @@ def test_units_cover_everything_that_can_be_seen(text: str) -> None:
         text[end:start]
         for end, start in zip([0, *(e for _, e in found)], [*(s for s, _ in found), len(text)], strict=True)
     )
-    assert re.fullmatch(rf"[\s\u200b{INVISIBLE}]*", outside)
+    assert re.fullmatch(rf"[{SPACE}{INVISIBLE}]*", outside)
 
 
 @given(st.text(st.characters() | st.sampled_from("我日の ー ำ'’.a\u0301\u200d\u00ad\u3000 "), max_size=30))

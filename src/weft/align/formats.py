@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from html import escape
 from typing import Any, Literal, NamedTuple
@@ -11,6 +12,7 @@ from weft.align.alignment import Alignment
 from weft.align.pictures import Panel, Picture, letters, terminal_grid, terminal_width
 from weft.text.words import Sentence
 
+_SPACE = re.compile(r"[ \t\n\r\f\v]")
 FormatName = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html", "grid"]
 
 
@@ -144,6 +146,21 @@ def matrix(alignment: Alignment) -> str:
     return "".join(parts) + "</svg></div>"
 
 
+def _line(words: list[str]) -> str:
+    """Return words with spaces between them; white space in a word becomes ▁, so that no reader cuts it in two."""
+    return " ".join(_SPACE.sub("▁", word) for word in words) + "\n"
+
+
+def _source_words(alignment: Alignment, number: int) -> str:
+    return _line(alignment.source.words)
+
+
+def _target_words(alignment: Alignment, number: int) -> str:
+    return _line(alignment.target.words)
+
+
+SOURCE_WORDS, TARGET_WORDS = Format(_source_words, is_line=True), Format(_target_words, is_line=True)
+"""The words of one side."""
 FORMATS: dict[FormatName, Format] = {
     "pharaoh": Format(_pharaoh, is_line=True, gap="an empty line"),
     "probabilities": Format(_probabilities, is_line=True, gap="an empty line"),

@@ -5,6 +5,7 @@ None of them imports torch, onnxruntime or matplotlib before it runs, so that ``
 
 from __future__ import annotations
 
+import os
 import sys
 
 import tyro
@@ -15,12 +16,14 @@ from weft.cli import (
     demo,
     evaluate,
     experiments,
+    lexicon,
     models,
     plot,
     prepare,
     project,
     show,
     symmetrize,
+    terms,
     train,
     transfer,
     translate,
@@ -33,6 +36,8 @@ _COMMANDS = {
     "align": align.align,
     "transfer": transfer.transfer,
     "project": project.project,
+    "lexicon": lexicon.lexicon,
+    "terms": terms.terms,
     "models": models.models,
     "train": train.train,
     "tune": tune.tune,
@@ -49,6 +54,9 @@ _COMMANDS = {
 
 def main() -> None:
     """Run the command ``weft``."""
+    # How often torch's threads look for work before they sleep. With the default, 300,000 times, two threads on busy
+    # cores spend their time waiting for each other: tuning learned at a third of the speed (EXPERIMENTS.md).
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     with run_as_command():
         if sys.argv[1:] == ["--version"]:
             print(f"weft {weft.__version__}")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import tyro
 
 import weft
-from weft.align.formats import FORMATS, FormatName
+from weft.align.alignment import Alignment
+from weft.align.formats import FORMATS, SOURCE_WORDS, TARGET_WORDS, Format, FormatName
+from weft.apply.tokens import with_diagonal
 from weft.cli.aligning import (
     BLOCK_LINES,
     AlignerPlan,
@@ -26,14 +30,18 @@ from weft.cli.aligning import (
 )
 from weft.cli.options import choice
 from weft.cli.output import is_finished, open_output
+from weft.cli.token_choice import TokenChoice, TokenLines, with_token_lines
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
 from weft.text.reading import Block, Corpus, Form
+from weft.text.words import Sentence
 
 if TYPE_CHECKING:
     from weft.align.windowed import WindowedAligner
+
+IfEmpty = Literal["blank", "diagonal", "drop"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,13 @@ class Options:
     """`0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at."""
     raw: bool = False
     """The text is not split into words yet: do that by simple rules. Otherwise words stand between spaces."""
+    tokens: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, tyro.conf.arg(metavar="KIND[=FILE]")] = ()
+    """Links between your own tokens of raw text: spm:MODEL, spaces, icu:LOCALE, moses:LANGUAGE, files:SOURCE,TARGET; if
+    the sides differ, two with a comma between them. =LINKS or =LINKS,SOURCE,TARGET names files for the links, and for
+    the tokens. May be repeated."""
+    if_empty: IfEmpty = "blank"
+    """What a pair without links gets: a blank line, links along the diagonal, or no line; then FILE.dropped has the
+    numbers of such lines, or stderr if there is no file."""
     reverse: bool = False
     """The text has the model's target language first; so have the links."""
     method: Annotated[Method | None, choice("METHOD", "the best that it has")] = None
@@ -85,16 +100,65 @@ class Options:
     def check(self) -> None:
         """Raise WeftError for what can be told to be wrong without looking at any file."""
         lines = [name for name, form in FORMATS.items() if form.is_line]
-        if self.resume and (self.output is None or self.format not in lines):
-            raise WeftError(f"--resume needs --output and a format of one line a pair: {', '.join(lines)}")
+        files = [output.file for output in self.outputs]
+        if len(set(files)) < len(files):
+            raise WeftError(
+                "--tokens: give each a file of its own, as in --tokens spaces=words.aln --tokens icu=icu.aln"
+            )
+        if self.output is not None and self.output not in files:
+            raise WeftError(f"--output {self.output}: each --tokens names a file already; leave it out")
+        if self.resume and (len(files) > 1 or files == [None] or self.format not in lines):
+            raise WeftError(f"--resume needs --output, one file, and a format of one line a pair: {', '.join(lines)}")
+        if self.resume and self.if_empty == "drop":
+            raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
         if self.languages and self.languages[0] == self.languages[1]:
             raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
 
+    @functools.cached_property
+    def choices(self) -> list[TokenChoice]:
+        """What --tokens asks for."""
+        return [TokenChoice.parse(text) for text in self.tokens]
+
     @property
     def inputs(self) -> list[str]:
         return [self.file, self.target] if self.target else [self.file]
+
+    @property
+    def files_read(self) -> list[str]:
+        """The text, and what --tokens needs."""
+        return [*self.inputs, *(name for one in self.choices for name in one.inputs)]
+
+    @property
+    def outputs(self) -> list[Output]:
+        """What is written: the links and, if wanted, the tokens of each --tokens, or the links between words."""
+        forms = (FORMATS[self.format], SOURCE_WORDS, TARGET_WORDS)
+        return [
+            Output(file, view, form)
+            for view, files in enumerate([one.outputs or (self.output,) for one in self.choices] or [(self.output,)])
+            for file, form in zip(files, forms, strict=False)
+        ]
+
+
+class Output(NamedTuple):
+    """A file that is written."""
+
+    file: str | None  # None: stdout
+    view: int  # which of the --tokens it is about
+    form: Format
+
+
+class Written(NamedTuple):
+    """The output for a block of lines."""
+
+    texts: list[str]  # for each file that is written
+    dropped: list[int]  # numbers of lines that are left out
+    pairs: int
+
+    def __len__(self) -> int:
+        """Return the number of pairs, written or not."""
+        return self.pairs
 
 
 def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
@@ -105,43 +169,64 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         options.model,
         options.cores,
         options.device,
-        raw=options.raw,
+        raw=options.raw or bool(options.tokens),
         reverse=options.reverse,
         method=options.method,
         merge=options.merge,
         threshold=options.threshold,
         fast=options.fast,
     )
-    if options.resume and options.output is not None and is_finished(options.output):
-        say(f"weft: {options.output}: already finished; --resume leaves it as it is")
+    for one in options.choices:
+        one.check()
+    outputs = options.outputs
+    first = outputs[0].file
+    if options.resume and first is not None and is_finished(first):
+        say(f"weft: {first}: already finished; --resume leaves it as it is")
         return
-    form = FORMATS[options.format]
-    made_by = partial(_made_by, options, plan) if form.is_line else None
-    with (
-        Progress(visible=options.output is not None or not sys.stdout.isatty()) as progress,
-        open_output(options.output, options.inputs, made_by, options.resume) as (out, done),
-    ):
+    is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
+    can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
+    made_by = partial(_made_by, options, plan) if can_resume else None
+    with contextlib.ExitStack() as stack:
+        progress = stack.enter_context(Progress(visible=is_visible))
+        opened = [
+            stack.enter_context(open_output(output.file, options.files_read, made_by, options.resume))
+            for output in outputs
+        ]
+        files, done = [file for file, _ in opened], opened[0][1]
+        list_dropped = None
+        if options.if_empty == "drop" and first is not None:
+            list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
         progress.phase("aligning", corpus.size(), "B")
         blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device])
         if done:
-            blocks = _without_first(blocks, done, f"{options.output}.partial")
-        warnings = Warnings(progress, f"the output has {form.gap} for it", options.strict)
-        work = partial(_answer, options.format)
-        out.write(form.start)
-        for lines in answers(work, blocks, plan, progress, warnings, options.line_buffered):
-            out.writelines(lines)
-            if options.line_buffered:
-                out.flush()
-        out.write(form.end)
+            blocks = _without_first(blocks, done, f"{first}.partial")
+        gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
+        warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
+        tasks = with_token_lines(blocks, options.choices)
+        for file, output in zip(files, outputs, strict=True):
+            file.write(output.form.start)
+        for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
+            for file, text in zip(files, written.texts, strict=True):
+                file.write(text)
+                if options.line_buffered:
+                    file.flush()
+            for number in written.dropped:
+                if list_dropped is not None:
+                    list_dropped.write(f"{number}\n")
+                else:
+                    progress.say(f"weft: line {number} is left out: it has no links")
+        for file, output in zip(files, outputs, strict=True):
+            file.write(output.form.end)
 
 
 def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
-    names = ("input_format", "format", "raw", "reverse", "method", "merge", "threshold", "fast")
+    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
     weights = [path for path in sorted(plan.model.path.iterdir()) if path.is_file() and path.name != "README.md"]
-    text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.inputs]
+    text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.files_read]
     return {
         **{name: getattr(options, name) for name in names},
+        "tokens": list(options.tokens),
         "languages": list(options.languages or ()),
         "text": text,
         "model": [checksum_of(path)[:16] for path in weights],
@@ -161,10 +246,26 @@ def _without_first(blocks: Iterable[Block], done: int, partial_file: str) -> Ite
         raise WeftError(f"{partial_file}: has {done:,} lines, but the text {last:,}; without --resume it is made anew")
 
 
-def _answer(form: FormatName, aligner: WindowedAligner, block: Block) -> Answer:
+def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, TokenLines]) -> Answer[Written]:
     """Align a block of lines."""
+    block, token_lines = task
     bad: list[BadLine] = []
-    size, one = len(block.source), FORMATS[form].one
-    alignments = aligner.stream(pairs_of(block, bad), long_lines_of(block, bad), size)
-    lines = [one(alignment, number) for number, alignment in enumerate(alignments, block.first_line)]
-    return Answer(lines, bad, block.bytes_read)
+    size, outputs, dropped = len(block.source), options.outputs, []
+    columns: list[list[str]] = [[] for _ in outputs]
+    for index, alignment in enumerate(aligner.stream(pairs_of(block, bad), long_lines_of(block, bad), size)):
+        number = block.first_line + index
+        try:
+            views = [one.view(alignment, token_lines, number) for one in options.choices] or [alignment]
+        except WeftError as problem:
+            line = block.line(index)
+            if all(one.line != line for one in bad):
+                bad.append(BadLine(block.file, line, str(problem)))
+            views = [Alignment(Sentence(""), Sentence(""))] * len(options.choices)
+        if options.if_empty == "drop" and not all(view.probabilities for view in views):
+            dropped.append(number)
+            continue
+        if options.if_empty == "diagonal":
+            views = [view if view.probabilities else with_diagonal(view) for view in views]
+        for column, output in zip(columns, outputs, strict=True):
+            column.append(output.form.one(views[output.view], number))
+    return Answer(Written(["".join(column) for column in columns], dropped, size), bad, block.bytes_read)

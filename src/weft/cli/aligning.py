@@ -6,9 +6,9 @@ import functools
 import gc
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Device = Literal["cpu", "cuda"]
 Item = TypeVar("Item")
+Lines = TypeVar("Lines", bound=Sized)
 
 BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
 _MOST_PROCESSES = 16  # each has a model in memory
@@ -67,22 +68,22 @@ def _device(wanted: Device | None, model: ModelFolder) -> Device:
     return wanted or ("cuda" if torch.cuda.is_available() else "cpu")
 
 
-class Answer(NamedTuple):
+class Answer(NamedTuple, Generic[Lines]):
     """The output for a block of pairs."""
 
-    lines: list[str]  # one for each pair
+    lines: Lines  # one for each pair, or something else that has their number as its length
     bad: list[BadLine]  # those that could not be aligned
     done: int  # in units of the progress
 
 
 def answers(
-    work: Callable[[WindowedAligner, Item], Answer],
+    work: Callable[[WindowedAligner, Item], Answer[Lines]],
     items: Iterable[Item],
     plan: AlignerPlan,
     progress: Progress,
     warnings: Warnings | None = None,
     one_process: bool = False,
-) -> Iterator[list[str]]:
+) -> Iterator[Lines]:
     """Yield the lines of ``work(aligner, item)`` for each item, in order, computed in several processes.
 
     ``work`` must be picklable. Bad lines go to ``warnings``, what is done to ``progress``.
@@ -93,9 +94,20 @@ def answers(
         first_two = list(itertools.islice(iterator, 2))
         items = itertools.chain(first_two, iterator)
         workers = min(plan.cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
-    began, pairs = time.perf_counter(), 0
     function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
-    for answer in map_in_order(function, items, workers):
+    return answers_in_order(function, items, workers, progress, warnings)
+
+
+def answers_in_order(
+    function: Callable[[Item], Answer[Lines]],
+    items: Iterable[Item],
+    processes: int,
+    progress: Progress,
+    warnings: Warnings | None = None,
+) -> Iterator[Lines]:
+    """Yield the lines of ``function(item)`` as `answers` does, of a function that needs no aligner."""
+    began, pairs = time.perf_counter(), 0
+    for answer in map_in_order(function, items, processes):
         if warnings is not None:
             warnings.add(answer)
         yield answer.lines
@@ -106,7 +118,7 @@ def answers(
         warnings.end()
 
 
-def _answer(work: Callable[[WindowedAligner, Item], Answer], plan: AlignerPlan, item: Item) -> Answer:
+def _answer(work: Callable[[WindowedAligner, Item], Answer[Lines]], plan: AlignerPlan, item: Item) -> Answer[Lines]:
     return work(load_aligner(plan), item)
 
 

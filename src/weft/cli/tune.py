@@ -25,8 +25,8 @@ def tune(
 
     Args:
         what: TSV, `source ||| target`, .jsonl, .parquet, a memory (.tmx, .xlf, .po, an OPUS .zip), or two files, source
-            and target, with words as the model has them; then settings such as training.updates=300,
-            training.minutes=10, pairs=20000, merges=2000, languages='["de", "en"]' of a memory that has others, too.
+            and target, raw or split into words; then settings such as training.updates=300, training.minutes=10,
+            pairs=20000, merges=2000, languages='["de", "en"]' of a memory that has others, too.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
         force: Forget checkpoints and start again.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from weft.config import TextConfig
-from weft.text.units import INVISIBLE, SELECTORS, Span, chunks, has_marks, has_unspaced, letter_spans, unit_spans
+from weft.text.units import INVISIBLE, SELECTORS, SPACE, Span, chunks, has_marks, has_unspaced, letter_spans, unit_spans
 
 Value = TypeVar("Value")
 _PLAIN = str.maketrans(
@@ -25,7 +25,7 @@ _PLAIN = str.maketrans(
     }
 )
 # What a reader does not miss: invisible characters, and the marks that Arabic is mostly written without.
-_LEFT_OUT = re.compile(rf"[\s\u200b{INVISIBLE}{SELECTORS}\u0640\u064b-\u0652\u0670]")
+_LEFT_OUT = re.compile(rf"[{SPACE}{INVISIBLE}{SELECTORS}\u0640\u064b-\u0652\u0670]")
 
 
 class Remembered(dict[str, Value]):

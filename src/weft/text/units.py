@@ -45,15 +45,15 @@ _SCRIPTS = (  # without spaces between words; digits and punctuation are not par
 _UNSPACED = "".join(_SCRIPTS)
 SELECTORS = "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # of variants of characters
 # Invisible, and nothing to a reader: soft hyphens, joiners, byte order marks, marks of direction. They belong to the
-# word that they follow. A zero-width space is white space.
+# word that they follow. A zero-width space is white space, and so is what tokenisers write for a space, ▁.
 INVISIBLE = "\u00ad\u061c\u180e\u200c-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0001-\U000e007f"
-_SPACE = "\\s\u200b"
+SPACE = "\\s\u200b\u2581"
 _CYRILLIC = "\u0400-\u052f"
 _ARABIC = "\u0621-\u063a\u0641-\u064a"
 # Parts of Arabic words that are never words of their own: those before the rest of the word, and those after it.
 _ARABIC_PARTS = "ب ف ك ل س", "ه ها هم هما هن نا ني ي"
-_BEFORE = rf"(?<![^{_SPACE}])(?:{_ARABIC_PARTS[0].replace(' ', '|')})[{_SPACE}]++(?=[{_ARABIC}])"
-_AFTER = rf"(?<=[{_ARABIC}])[{_SPACE}]++(?:{_ARABIC_PARTS[1].replace(' ', '|')})(?![^{_SPACE}])"
+_BEFORE = rf"(?<![^{SPACE}])(?:{_ARABIC_PARTS[0].replace(' ', '|')})[{SPACE}]++(?=[{_ARABIC}])"
+_AFTER = rf"(?<=[{_ARABIC}])[{SPACE}]++(?:{_ARABIC_PARTS[1].replace(' ', '|')})(?![^{SPACE}])"
 _SKIN = "\U0001f3fb-\U0001f3ff"  # tones of emoji
 _FLAG = "\U0001f1e6-\U0001f1ff"  # letters that make flags in pairs
 
@@ -71,7 +71,7 @@ _WHOLE_THOUGH_ELIDED = r"aujourd['’]hui|quelqu['’]une?s?|presqu['’]île|pr
 _AFTER_ELISION = r"[aeiouyhœæàâäáèéêëìíîïòóôöùúûüαεηιουωάέήίόύώ\d]"
 _ABBREVIATED = "mrs?|ms|dr|prof|st|jr|sr|sgt|inc|ltd|vs|etc|nr|bzw|usw|ca"  # nothing else ends in these and a dot
 # An address ends at white space, before the punctuation after it, and where a script without spaces goes on.
-_ADDRESS = rf"[^{_SPACE}<>\"“”«»{_UNSPACED}\u3000-\u303f\uff01-\uff5e]"
+_ADDRESS = rf"[^{SPACE}<>\"“”«»{_UNSPACED}\u3000-\u303f\uff01-\uff5e]"
 
 
 @functools.cache  # compiled when first needed: that takes 40 ms
@@ -80,7 +80,7 @@ def _units() -> re.Pattern[str]:
     more = mark + INVISIBLE  # goes on with whatever it follows
     run = rf"{_ALPHANUMERIC}(?:[^\W{_UNSPACED}]|[{more}]|(?<=[{_CYRILLIC}])['’](?=[{_CYRILLIC}]))*+"  # п'ять is whole
     # Marks of scripts without spaces are in the ranges of the scripts.
-    runs = (f"[{script}](?:[{script}{SELECTORS}{INVISIBLE}]|[{_SPACE}]++(?=[{script}]))*" for script in _SCRIPTS)
+    runs = (f"[{script}](?:[{script}{SELECTORS}{INVISIBLE}]|[{SPACE}]++(?=[{script}]))*" for script in _SCRIPTS)
     host = rf"(?:{_ALPHANUMERIC}|-)++"
     return re.compile(
         rf"""
@@ -90,21 +90,21 @@ def _units() -> re.Pattern[str]:
         | (?<![^\W_])(?i:{_ABBREVIATED}|[a-zà-ʯͰ-ϿЀ-ԯ])\.(?!\w)
         | (?i:{_WHOLE_THOUGH_ELIDED})
         | {_LETTER}+?(?=(?i:n['’]t)(?!\w)) | (?i:n['’]t)(?!\w)
-        | (?<!['’])(?i:{_ELIDED})['’](?=(?i:{_AFTER_ELISION})|[{_SPACE}]|$)
+        | (?<!['’])(?i:{_ELIDED})['’](?=(?i:{_AFTER_ELISION})|[{SPACE}]|$)
         | \d+(?:[.,:/٫٬]\d+)+                                          # 1,250.50 and 12:30 and 1/2
         | (?:{_BEFORE})*+{run}(?:[-‐‑]{run})*(?:{_AFTER})*+
         | (?<=[\w{mark}])['’]{_LETTER}(?:{_LETTER}|[{more}])*
-        | (?<![^{_SPACE}])['’]{_LETTER}{{1,2}}(?![^{_SPACE}])          # the same in tokenised text: sister 's
+        | (?<![^{SPACE}])['’]{_LETTER}{{1,2}}(?![^{SPACE}])          # the same in tokenised text: sister 's
         | \.{{2,}} | -{{2,}}
         | {"|".join(runs)}
         | [{_FLAG}]{{2}}
-        | [^{_SPACE}{INVISIBLE}](?:[{more}{_SKIN}\udc00-\udfff]|(?<=\u200d)[^\w{_SPACE}])*
+        | [^{SPACE}{INVISIBLE}](?:[{more}{_SKIN}\udc00-\udfff]|(?<=\u200d)[^\w{SPACE}])*
         """,
         re.VERBOSE,
     )
 
 
-_CHUNKS = re.compile(rf"(?:{_BEFORE})*+[^{_SPACE}]++(?:[{_SPACE}]++(?=[{_UNSPACED}])[^{_SPACE}]++|{_AFTER})*+")
+_CHUNKS = re.compile(rf"(?:{_BEFORE})*+[^{SPACE}]++(?:[{SPACE}]++(?=[{_UNSPACED}])[^{SPACE}]++|{_AFTER})*+")
 _MAY_JOIN = frozenset(" ".join(_ARABIC_PARTS).split())
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 
@@ -115,7 +115,7 @@ def _letters() -> tuple[re.Pattern[str], re.Pattern[str]]:
     # Beside marks, the vowels and finals of Korean syllables, voiced sounds of half-width Japanese, and the second half
     # of a surrogate pair go on with a letter.
     mark = rf"{_marks()}{INVISIBLE}\u1160-\u11ff\ud7b0-\ud7fb\uff9e\uff9f\udc00-\udfff"
-    return re.compile(rf"[^{_SPACE}][{mark}]*"), re.compile(f"[{_SPACE}{mark}]")
+    return re.compile(rf"[^{SPACE}][{mark}]*"), re.compile(f"[{SPACE}{mark}]")
 
 
 def unit_spans(text: str) -> list[Span]:

@@ -2,8 +2,8 @@
 
 The scorer learns from soft targets: for every word, the whole distribution of its teachers' attention, computed for
 each batch, so that nothing is stored and doubt is handed on as doubt. The targets can be corrected by a lexicon
-(``weft.train.lexicon``) of the teachers' attention. In a second round, ``refine``, the scorer can learn its own
-attention as corrected by a lexicon of its own. A fast scorer learns from the scorer in the same way, without
+(``weft.train.attention_lexicon``) of the teachers' attention. In a second round, ``refine``, the scorer can learn its
+own attention as corrected by a lexicon of its own. A fast scorer learns from the scorer in the same way, without
 correction.
 """
 
@@ -24,8 +24,8 @@ from weft.config_io import to_dict
 from weft.model.rows import Attend, Attention, PairRows, is_word
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem, mean_guided_attention
+from weft.train.attention_lexicon import corrected_by_lexicon
 from weft.train.distributed import Process
-from weft.train.lexicon import corrected_by_lexicon
 from weft.train.loop import train_stage
 from weft.train.stages import binding_settings
 from weft.train.task import Sums, Task, Text, compile_parts

@@ -12,8 +12,8 @@ from weft.corpus.packing import PackedRows, pack
 from weft.corpus.prepared import Side
 from weft.model.rows import Attention, PairRows, masked_softmax
 from weft.text.subwords import END
+from weft.train.attention_lexicon import Lexicon, corrected_by_lexicon
 from weft.train.distributed import Process
-from weft.train.lexicon import Lexicon, corrected_by_lexicon
 
 CPU = torch.device("cpu")
 PROCESS = Process(0, 1, CPU)

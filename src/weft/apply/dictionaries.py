@@ -1,0 +1,268 @@
+"""A dictionary made of counted phrase pairs.
+
+An entry is a word or a phrase and a translation of it, regardless of case, shown as it is written most often. Its
+occurrences count by the probability of their weakest link. Its strength is p(target | source) · √p(source | target),
+where the target is taken to be seen five times more without the source: the translation of everything is a bad one, and
+a word that is seen once may be the translation of anything.
+
+A phrase of several words is in a dictionary only if it holds together: its first word and the rest of it meet far more
+often than by chance, and so do its last word and the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from weft.apply.block_counts import BY_FORM, EXAMPLE, EXAMPLE_BITS, PHRASE_PAIR, UNIT, BlockCounts
+from weft.apply.counting import SortedLines, Table, group_starts, group_sums, keys_of, summed
+from weft.apply.phrases import Stretches
+from weft.progress import Progress
+from weft.text.words import Sentence
+
+# A phrase pair regardless of case, and the weight of each phrase in all its pairs. With the source 0, a target alone.
+_PAIR = np.dtype(
+    [
+        *((name, "u8") for name in ("source", "target")),
+        *((name, "i8") for name in ("count", "weight", "source_weight", "target_weight")),
+        *EXAMPLE,
+    ]
+)
+_PRIOR = 5  # occurrences of every target elsewhere: one that is seen once is no sure translation of anything
+_BATCH = 10_000  # pairs that are looked up in the text together
+_LONGEST_EXAMPLE = 2_000  # characters of both sides; longer ones are not shown
+
+
+class Entry(NamedTuple):
+    """An entry of a dictionary, with an example."""
+
+    source: str
+    target: str
+    count: int
+    forward: float
+    """p(target | source)"""
+    backward: float
+    """p(source | target)"""
+    line: int
+    """That of the example."""
+    source_example: str
+    """Empty, as the other, if both are too long to be shown."""
+    target_example: str
+
+
+@dataclass(frozen=True)
+class Least:
+    """What a phrase pair needs at least to be an entry."""
+
+    count: int = 1
+    """How often two single words are translations of each other."""
+    phrase_count: int = 3
+    """The same if one of them is a phrase of several words."""
+    strength: float = 0.01
+    cohesion: float = 6.0
+    """How much more often than by chance the parts of a phrase meet, in bits: 6 are 64 times as often."""
+
+
+class PhraseCounts:
+    """How often phrases are translations of each other."""
+
+    def __init__(self, folder: Path, raw: bool) -> None:
+        """``folder``, an empty one, takes what memory does not hold; ``raw``: words are those of running text."""
+        self._folder, self._raw = folder, raw
+        self._forms = Table(folder / "phrase-pairs", PHRASE_PAIR, BY_FORM)
+        self._text = folder / "text"
+        self._text_bytes = 0
+        self._lengths = np.zeros(2, np.int64)  # words of both sides
+
+    def add(self, block: BlockCounts) -> None:
+        """Add the counts of a block."""
+        forms = block.phrase_pairs.copy()
+        forms["example"] += np.uint64(self._text_bytes)
+        self._forms.add(forms)
+        with self._text.open("ab") as file:
+            self._text_bytes += file.write(block.text)
+        self._lengths += block.lengths
+
+    def entries(self, least: Least, progress: Progress) -> Iterator[Entry]:
+        """Yield the entries of a dictionary, those of one source one after the other, strong ones first."""
+        totals = _Totals(self._folder / "source-phrases"), _Totals(self._folder / "target-phrases")
+        by_target = Table(self._folder / "pairs", _PAIR, ("target", "source"))
+        progress.phase("sorting phrases", self._forms.nbytes, "B")
+        for forms in self._forms.read():
+            pairs = _regardless_of_case(forms)
+            first = group_starts(pairs["source"])
+            totals[0].add(pairs["source"][first], group_sums(pairs["count"], first), least.phrase_count)
+            by_target.add(_targets_alone(pairs))
+            by_target.add(pairs[_may_be_entries(pairs, least)])
+            progress.advance(forms.nbytes)
+        chosen = self._folder / "chosen-pairs"
+        progress.phase("choosing phrases", by_target.nbytes, "B")
+        with chosen.open("wb") as file:
+            for pairs in by_target.read():
+                progress.advance(pairs.nbytes)
+                first = group_starts(pairs["target"])  # where the target is alone
+                totals[1].add(pairs["target"][first], pairs["count"][first], least.phrase_count)
+                pairs["target_weight"] = _repeated(pairs["weight"][first], first, len(pairs))
+                pairs = pairs[pairs["source"] != 0]
+                file.write(pairs[_strengths(pairs) >= least.strength].tobytes())
+        progress.phase("looking entries up in the text", chosen.stat().st_size // _PAIR.itemsize, "entries")
+        lines = SortedLines(self._folder, "entries")
+        with chosen.open("rb") as file, self._text.open("rb") as text:
+            while len(pairs := np.fromfile(file, _PAIR, _BATCH)):
+                lines.add(self._sortable(pairs, text, totals, least.cohesion))
+                progress.advance(len(pairs))
+        for line in lines:
+            yield Entry(*json.loads(line.split("\t")[2]))
+
+    def _sortable(
+        self, pairs: np.ndarray, text: IO[bytes], totals: tuple[_Totals, _Totals], cohesion: float
+    ) -> Iterator[str]:
+        """Yield entries as lines that begin with what they are sorted by: source and strength."""
+        places = pairs["example"] & np.uint64((1 << EXAMPLE_BITS) - 1)
+        order = np.argsort(places)  # so that the text is read from its beginning to its end
+        pairs, places = pairs[order], places[order].tolist()
+        example, shown = _Example.at(0, text, self._raw), []
+        for pair, place in zip(pairs, places, strict=True):
+            if place != example.place:
+                example = _Example.at(place, text, self._raw)
+            shown.append(_show(pair, example))
+        bits = [
+            _cohesion([one.words[side] for one in shown], totals[side], int(self._lengths[side])) for side in (0, 1)
+        ]
+        for one, strength, least in zip(shown, _strengths(pairs).tolist(), np.minimum(*bits), strict=True):
+            if least >= cohesion:
+                yield f"{one.entry.source.lower()}\t{1 - strength:.9f}\t{json.dumps(one.entry, ensure_ascii=False)}"
+
+
+class _Example(NamedTuple):
+    """A sentence pair of the text."""
+
+    place: int
+    line: int
+    sides: tuple[Sentence, Sentence]
+
+    @classmethod
+    def at(cls, place: int, text: IO[bytes], raw: bool) -> _Example:
+        text.seek(place)
+        line, source, target = text.readline().decode().rstrip("\n").split("\t")
+        return cls(place, int(line), (Sentence.from_text(source, raw), Sentence.from_text(target, raw)))
+
+
+class _Shown(NamedTuple):
+    """A pair as an entry."""
+
+    entry: Entry
+    words: tuple[list[str], list[str]]  # of both phrases, in lower case
+
+
+def _show(pair: np.void, example: _Example) -> _Shown:
+    phrases, words = [], []
+    for name, sentence in zip(("source", "target"), example.sides, strict=True):
+        first = int(pair[f"{name}_first"])
+        end = first + int(pair[f"{name}_words"])
+        phrases.append(_one_space(sentence.text[sentence.spans[first][0] : sentence.spans[end - 1][1]]))
+        words.append([word.lower() for word in sentence.words[first:end]])
+    weight, texts = int(pair["weight"]), [_one_space(sentence.text) for sentence in example.sides]
+    is_short = sum(map(len, texts)) <= _LONGEST_EXAMPLE
+    entry = Entry(
+        source=phrases[0],
+        target=phrases[1],
+        count=int(pair["count"]),
+        forward=weight / int(pair["source_weight"]),
+        backward=weight / int(pair["target_weight"]),
+        line=example.line,
+        source_example=texts[0] if is_short else "",
+        target_example=texts[1] if is_short else "",
+    )
+    return _Shown(entry, (words[0], words[1]))
+
+
+def _one_space(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _regardless_of_case(forms: np.ndarray) -> np.ndarray:
+    """Return a pair for all its forms, with the example of the most frequent one."""
+    ordered = forms[np.lexsort([-forms["count"], forms["target"], forms["source"]])]
+    starts = group_starts(ordered["source"], ordered["target"])
+    pairs = np.zeros(len(starts), _PAIR)
+    for name in ("source", "target", *(name for name, _ in EXAMPLE)):
+        pairs[name] = ordered[name][starts]
+    for name in ("count", "weight"):
+        pairs[name] = group_sums(ordered[name], starts)
+    first = group_starts(pairs["source"])
+    pairs["source_weight"] = _repeated(group_sums(pairs["weight"], first), first, len(pairs))
+    return pairs
+
+
+def _repeated(values: np.ndarray, starts: np.ndarray, end: int) -> np.ndarray:
+    """Return each value as often as there are places from its start to the next."""
+    return np.repeat(values, np.diff(starts, append=end))
+
+
+def _targets_alone(pairs: np.ndarray) -> np.ndarray:
+    """Return all targets of pairs, as records without a source."""
+    alone = np.zeros(len(pairs), _PAIR)
+    for name in ("target", "count", "weight"):
+        alone[name] = pairs[name]
+    return summed(alone, ("target",))
+
+
+def _may_be_entries(pairs: np.ndarray, least: Least) -> np.ndarray:
+    """Return which pairs are frequent enough, and not too weak whatever their targets are."""
+    is_phrase = np.maximum(pairs["source_words"], pairs["target_words"]) > 1
+    is_frequent = pairs["count"] >= np.where(is_phrase, least.phrase_count, least.count)
+    return is_frequent & (pairs["weight"] > least.strength * pairs["source_weight"])
+
+
+def _strengths(pairs: np.ndarray) -> np.ndarray:
+    forward = pairs["weight"] / pairs["source_weight"]
+    return forward * np.sqrt(pairs["weight"] / (pairs["target_weight"] + _PRIOR * UNIT))
+
+
+class _Totals:
+    """How often phrases are in pairs, on disk, in the order of their keys."""
+
+    def __init__(self, path: Path) -> None:
+        self._paths = path.with_name(f"{path.name}-keys"), path.with_name(f"{path.name}-counts")
+        for one in self._paths:
+            one.write_bytes(b"")
+
+    def add(self, keys: np.ndarray, counts: np.ndarray, least: int) -> None:
+        """Add phrases whose keys are higher than all before, but not those of lower counts than ``least``."""
+        good = counts >= least
+        for path, values in zip(self._paths, (keys, counts), strict=True):
+            with path.open("ab") as file:
+                file.write(values[good].tobytes())
+
+    def counts(self, keys: np.ndarray) -> np.ndarray:
+        """Return how often phrases were seen, 0 for those that were not added."""
+        if not self._paths[0].stat().st_size:
+            return np.zeros(len(keys), np.int64)
+        known, counts = np.memmap(self._paths[0], np.uint64, "r"), np.memmap(self._paths[1], np.int64, "r")
+        places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[places] == keys, counts[places], 0)
+
+
+def _cohesion(phrases: Sequence[list[str]], totals: _Totals, text_words: int) -> np.ndarray:
+    """Return how much more often than by chance the parts of phrases meet, in bits; infinite for single words."""
+    keys = keys_of(word for words in phrases for word in words)
+    words = np.array([len(words) for words in phrases])
+    first = np.cumsum(words) - words
+    one, rest = np.ones_like(words), words - 1
+
+    def counts(first: np.ndarray, words: np.ndarray) -> np.ndarray:
+        return totals.counts(Stretches(first, words).keys(keys))
+
+    whole = np.maximum(counts(first, words), 1)
+    splits = (((first, one), (first + 1, rest)), ((first, rest), (first + rest, one)))
+    bits = []
+    for parts in splits:
+        left, right = (np.maximum(counts(*part), whole) for part in parts)  # a part that is in no pair alone is rare
+        bits.append(np.log2(whole * (text_words / left / right)))
+    return np.where(words > 1, np.minimum(*bits), np.inf)
