@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
 from weft.align.alignment import Alignment
-from weft.apply.markup import TagHandling, parse_markup
-from weft.apply.markup_transfer import sentences_to_align, with_markup
+from weft.align.windowed import WindowedAligner
+from weft.apply.markup_transfer import transfer
+from weft.text.words import Sentence
 
 
-def transfer_by(
-    links: str | None,
-    source: str,
-    target: str,
-    handling: TagHandling = "html",
-    *,
-    ignore_tags: Sequence[str] = (),
-    split: bool = False,
-    placeholders: bool = False,
-) -> str:
-    """Return the target with the markup of the source.
+class GivenLinks:
+    """Stands for an aligner that finds the same links in all pairs, and notes these.
 
-    Links are ``0-0 1-2:0.4``, with probabilities other than 1, between words as they are cut for alignment; ``=``: each
-    word is linked to that of the same number; None: nothing is known.
+    Links are ``0-0 1-2:0.4``, with probabilities other than 1, between words as they are cut for markup; ``=``: each
+    word is linked to that of the same number; None: the pair is too long, and nothing is known.
     """
-    translation = parse_markup(target, handling, ignore_tags)
-    marked = parse_markup(source, handling, ignore_tags, translation.text if placeholders else None)
-    sentences = sentences_to_align(marked, translation)
-    if links is None:
-        return with_markup(marked, translation, Alignment(*sentences), split)
-    matrix = np.zeros([len(sentence) for sentence in sentences], np.float32)
-    if links == "=":
-        np.fill_diagonal(matrix, 1)
-    else:
-        for link in links.split():
+
+    def __init__(self, links: str | None) -> None:
+        self._links = links
+        self.pairs: list[tuple[Sentence, Sentence]] = []
+
+    def align(self, pairs: Sequence[tuple[Sentence, Sentence]], **options: Any) -> Iterator[Alignment]:
+        self.pairs += pairs
+        for source, target in pairs:
+            yield Alignment(source, target, matrix=self._matrix(len(source), len(target)))
+
+    def _matrix(self, rows: int, columns: int) -> np.ndarray | None:
+        if self._links is None or self._links == "=":
+            return None if self._links is None else np.eye(rows, columns, dtype=np.float32)
+        matrix = np.zeros((rows, columns), np.float32)
+        for link in self._links.split():
             words, _, probability = link.partition(":")
-            row, column = map(int, words.split("-"))
-            matrix[row, column] = float(probability or 1)
-    return with_markup(marked, translation, Alignment(*sentences, matrix=matrix), split)
+            source, target = map(int, words.split("-"))
+            matrix[source, target] = float(probability or 1)
+        return matrix
+
+
+def transfer_by(links: str | None, source: str, target: str, **options: Any) -> str:
+    """Return the target with the markup of the source. Options are those of ``transfer``."""
+    aligner = cast(WindowedAligner, GivenLinks(links))
+    return next(transfer(aligner, [(source, target)], **options))

@@ -22,7 +22,7 @@ TagHandling = Literal["html", "xml", "xliff", "markdown"]
 _ATTRIBUTES = r"""(?=[\s/>])(?:[^"'<>/]|"[^"]*"|'[^']*'|/(?!>))*+"""
 _TAG = rf"<(?P<close>/?)(?P<name>[^\W\d][\w:.-]*+)(?P<attributes>{_ATTRIBUTES})(?P<empty>/?)>"
 _ENDS = {"<!--": "-->", "<?": "?>", "<![CDATA[": "]]>"}  # of comments, instructions and plain text
-_ENTITY = r"&(?P<entity>\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{0,31});"
+_ENTITY = r"&(?P<entity>\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[^\W\d][\w:.-]{0,63});"
 _XML = re.compile(rf"{_TAG}|(?P<begin>{'|'.join(map(re.escape, _ENDS))})|<![A-Za-z][^<>]*>|{_ENTITY}")
 _ADDRESS = r'\]\([^()\s]*(?:[ \t]+"[^"\n]*")?\)'  # of a link, with its title
 _MARKDOWN = re.compile(
@@ -43,8 +43,8 @@ _CODE = frozenset(  # of XLIFF and TMX: content is not text
     ("bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
 )
 _BEGINNINGS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}  # of spans whose ends are elements of their own
-_PREDEFINED = frozenset(("amp", "lt", "gt", "quot", "apos"))
 _REFERENCE = re.compile(r"""\b(startRef|rid|id|i|pos|isolated)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_UNKNOWN = "\ufffd"  # stands for a character
 _MOST_TAGS = 10_000
 
 
@@ -133,7 +133,7 @@ class _Reader:
             if match["name"]:
                 place = self._read_tag(match)
             elif match["entity"]:
-                self._add(self._character(match["entity"], match[0]), match[0])
+                self._add(self._character(match[0]), match[0])
             elif begin == "<![CDATA[":
                 self._add_data(self._segment[match.end() : place - len("]]>")])
             else:
@@ -141,10 +141,10 @@ class _Reader:
             last = place
         self._add_text(last, len(self._segment))
 
-    def _character(self, entity: str, raw: str) -> str:
-        if entity[0] != "#" and self._handling != "html" and entity not in _PREDEFINED:
-            return raw
-        return html.unescape(raw)
+    def _character(self, entity: str) -> str:
+        """Return what an entity most likely stands for. Nothing but where words begin and end depends on it."""
+        character = html.unescape(entity)
+        return _UNKNOWN if character == entity and self._handling != "html" else character
 
     def _add_data(self, data: str) -> None:
         """Add text that is written without entities. It is written with them from now on, as tags may come into it."""
@@ -179,7 +179,7 @@ class _Reader:
         elif name in _BEGINNINGS.values() and found.get("isolated") != "yes":
             self._tag(raw, "close", f"{name} {found.get('startRef') or number}", crosses=True)
         elif name == "cp":  # a character that XML cannot have
-            self._add("\ufffd", raw)
+            self._add(_UNKNOWN, raw)
         else:
             sides: dict[str, Leaning] = {"begin": "right", "open": "right", "end": "left", "close": "left"}
             self._tag(raw, "alone", leans=sides.get(found.get("pos", ""), "both"))

@@ -184,8 +184,8 @@ class _Placer:
         likely = np.where(room.taken, 0, self._matrix[words.first : words.last].sum(0))
         if likely.max(initial=0) >= _LIKELY:
             return Stretch(int(likely.argmax()), int(likely.argmax()) + 1)
-        first = self._gap(words.first, "right", room)
-        between = Stretch(first, max(first, self._gap(words.last, "left", room)))
+        first = self._gap(words.first, "left", room)
+        between = Stretch(first, max(first, self._gap(words.last, "right", room)))
         return between if room.is_free(between) else Stretch(first, first)
 
     def _place_empty(self, number: int, room: _Room) -> Stretch:
