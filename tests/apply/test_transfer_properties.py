@@ -21,10 +21,7 @@ from hypothesis import strategies as st
 from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.markup_transfer import sentences_to_align, with_markup
-<<<<<<< HEAD
-=======
 from weft.errors import WeftError
->>>>>>> cases
 
 HANDLINGS = get_args(TagHandling)
 CASES = int(os.environ.get("WEFT_FUZZ", "500"))
