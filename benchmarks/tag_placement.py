@@ -40,7 +40,7 @@ def read_segments(path: Path, ids: str) -> list[str]:
 def linked(sentences: tuple[Sentence, Sentence], links: Links) -> Alignment:
     """Return the alignment that links of another aligner make."""
     matrix = np.zeros((len(sentences[0]), len(sentences[1])), np.float32)
-    for link in links:
+    for link in links if matrix.size else ():  # a segment may have no words
         matrix[link] = 1
     return Alignment(*sentences, dict.fromkeys(sorted(links), 1.0), matrix=matrix)
 
