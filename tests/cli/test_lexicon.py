@@ -104,6 +104,13 @@ def test_options_are_checked_before_anything_is_read(options: list[str], problem
     assert not (tmp_path / "lexicon").exists()
 
 
+def test_no_text_makes_an_empty_lexicon(tmp_path: Path) -> None:
+    (tmp_path / "links").touch()
+    assert weft("--links", tmp_path / "links", "-o", tmp_path / "lexicon").returncode == 0
+    sizes = {name: len(content.splitlines()) for name, content in files(tmp_path / "lexicon").items()}
+    assert sizes == {"lex.s2t": 0, "lex.t2s": 0, "dictionary.tsv": 1}
+
+
 def test_an_interrupt_leaves_nothing(tmp_path: Path) -> None:
     text = tmp_path / "text.tsv"
     text.write_bytes(TEXT.read_bytes() * 5_000)

@@ -76,6 +76,7 @@ class PhraseCounts:
         self._folder, self._raw = folder, raw
         self._forms = Table(folder / "phrase-pairs", PHRASE_PAIR, BY_FORM)
         self._text = folder / "text"
+        self._text.touch()
         self._text_bytes = 0
         self._lengths = np.zeros(2, np.int64)  # words of both sides
 

@@ -9,7 +9,7 @@ from typing import IO, Literal
 
 import numpy as np
 
-from weft.apply.block_counts import BY_PAIR, WORD_PAIR, BlockCounts
+from weft.apply.block_counts import BY_PAIR, NULL, WORD_PAIR, BlockCounts
 from weft.apply.counting import SortedLines, Table, group_starts, group_sums, key_of
 from weft.progress import Progress
 
@@ -23,6 +23,7 @@ class WordCounts:
         """``folder``, an empty one, takes what memory does not hold."""
         self._folder = folder
         self._words = SortedLines(folder, "words")
+        self._words.add([NULL])
         self._pairs = Table(folder / "word-pairs", WORD_PAIR, BY_PAIR)
 
     def add(self, block: BlockCounts) -> None:
@@ -74,12 +75,12 @@ class _Vocabulary:
         order = np.argsort(np.frombuffer(keys, np.uint64))
         self._keys = np.frombuffer(keys, np.uint64)[order]
         self._starts, self._ends = (np.frombuffer(starts, np.uint64)[order + more] for more in (0, 1))
-        self._text = np.memmap(path, np.uint8, "r")
+        self._text = np.memmap(path, np.uint8, "r").data
 
     def words(self, keys: np.ndarray) -> Iterator[str]:
         """Yield the words that keys stand for."""
         different, places = np.unique(keys, return_inverse=True)
         numbers = np.searchsorted(self._keys, different)
         spans = zip(self._starts[numbers].tolist(), self._ends[numbers].tolist(), strict=True)
-        words = [self._text[start:end].tobytes().decode() for start, end in spans]
+        words = [str(self._text[start:end], "utf-8") for start, end in spans]
         return map(words.__getitem__, places.tolist())
