@@ -29,7 +29,15 @@ class _Parsed(NamedTuple):
     given: str
     """The target as it was given."""
     sentences: tuple[Sentence, Sentence] | None
-    """What is to be aligned; None if the source has no markup."""
+    """What is to be aligned; None if links do not matter."""
+
+    def with_markup(self, alignments: Iterator[Alignment], split: bool) -> str:
+        """Return the target with the markup of the source; takes an alignment if there is one for it."""
+        if not self.source.elements:
+            return self.given
+        if self.sentences:
+            return with_markup(self.source, self.target, next(alignments), split)
+        return with_markup(self.source, self.target, Alignment(*map(_whole, (self.source.text, self.target.text))))
 
 
 class _PlacedTag(NamedTuple):
@@ -65,14 +73,36 @@ def transfer(
     for window in _windows(parsed):
         wanted = [one.sentences for one in window if one.sentences]
         alignments = aligner.align(wanted, skip_long=True, ahead=len(wanted), matrices=True)
-        for source, target, given, sentences in window:
-            yield with_markup(source, target, next(alignments), split) if sentences else given
+        for one in window:
+            yield one.with_markup(alignments, split)
 
 
 def _parse(source: str, target: str, handling: TagHandling, ignore_tags: Sequence[str], placeholders: bool) -> _Parsed:
     translation = parse_markup(target, handling, ignore_tags)
     marked = parse_markup(source, handling, ignore_tags, translation.text if placeholders else None)
-    return _Parsed(marked, translation, target, sentences_to_align(marked, translation) if marked.elements else None)
+    sentences = sentences_to_align(marked, translation) if _needs_links(marked) else None
+    return _Parsed(marked, translation, target, sentences)
+
+
+def _needs_links(source: Marked) -> bool:
+    """Tell whether any element is not around all of the text, before all of it or after all of it."""
+    begin, end = _without_space(source.text)
+    return any(
+        begin < element.end and element.start < end and (begin < element.start or element.end < end)
+        for element in source.elements
+    )
+
+
+def _whole(text: str) -> Sentence:
+    """Return the sentence that has all of a text as its one word."""
+    begin, end = _without_space(text)
+    return Sentence(text, ((begin, end),) if end > begin else (), raw=True)
+
+
+def _without_space(text: str) -> Span:
+    """Return where a text begins and ends, white space left out."""
+    begin = len(text) - len(text.lstrip())
+    return begin, max(begin, len(text.rstrip()))
 
 
 def _windows(segments: Iterable[_Parsed]) -> Iterator[list[_Parsed]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
@@ -129,12 +128,10 @@ class Copies:
         if not (wanted.isdigit() or (len(wanted) > 1 and any(map(str.isalpha, wanted)))):
             return []
         begins, ends = self._borders
-        return [
-            match.start()
-            for match in re.finditer(re.escape(wanted), self._target.text)
-            if self._costs_at(begins.get(match.start())) <= AT_HYPHEN
-            and self._costs_at(ends.get(match.end())) <= AT_HYPHEN
-        ]
-
-    def _costs_at(self, border: int | None) -> float:
-        return math.inf if border is None else self._costs[border]
+        found, place = [], self._target.text.find(wanted)
+        while place >= 0:
+            borders = begins.get(place), ends.get(place + len(wanted))
+            if all(border is not None and self._costs[border] <= AT_HYPHEN for border in borders):
+                found.append(place)
+            place = self._target.text.find(wanted, place + 1)
+        return found
