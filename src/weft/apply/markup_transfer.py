@@ -37,7 +37,7 @@ class _Parsed(NamedTuple):
             return self.given
         if self.sentences:
             return with_markup(self.source, self.target, next(alignments), split)
-        return with_markup(self.source, self.target, Alignment(*map(_whole, (self.source.text, self.target.text))))
+        return with_markup(self.source, self.target, Alignment(_whole(self.source.text), _whole(self.target.text)))
 
 
 class _PlacedTag(NamedTuple):
