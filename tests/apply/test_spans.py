@@ -56,7 +56,7 @@ def test_short_words(word: str, is_short: bool) -> None:
 
 
 def test_what_gains_most_is_chosen_first_and_others_of_its_layer_go_elsewhere() -> None:
-    cells = np.array([[1.0, 0.0, 0.0], [0.5, 0.4, 0.0], [0.0, 0.0, 1.0]])
+    cells = np.array([[1.0, 0.0, 0.0], [0.6, 0.4, 0.0], [0.0, 0.0, 1.0]])
     wanted, share = [Run(1, 2), Run(0, 1)], np.full(3, SHARE)
     assert [one and tuple(one.run) for one in counterparts(cells, wanted, ["a", "a"], share)] == [(1, 2), (0, 1)]
     assert [one and tuple(one.run) for one in counterparts(cells, wanted, ["a", "b"], share)] == [(0, 2), (0, 1)]
