@@ -56,6 +56,23 @@ def _parts(chunk: str) -> tuple[Span, ...]:
 _parts_of_chunk = Remembered(_parts)
 
 
+def standing_apart(sentence: Sentence) -> Sentence:
+    """Return the same words with a space before each capital inside a word, for aligners: ``OpenSave`` is two words.
+
+    Items of lists and menus touch if the tags between them are left out.
+    """
+    text, parts, spans, last, shift = sentence.text, [], [], 0, 0
+    for start, end in sentence.spans:
+        if 0 < start == last and text[start].isupper() and text[start - 1].islower():
+            parts.append(" ")
+            shift += 1
+        parts.append(text[last:start])
+        parts.append(text[start:end])
+        spans.append((start + shift, end + shift))
+        last = end
+    return Sentence("".join(parts) + text[last:], tuple(spans), raw=True) if shift else sentence
+
+
 def border_costs(sentence: Sentence) -> list[float]:
     """Return what it costs to begin or end before each word, and at the end. (words + 1,)"""
     text, spans = sentence.text, sentence.spans
@@ -73,15 +90,24 @@ def border_costs(sentence: Sentence) -> list[float]:
 
 
 def shared_borders(source: str, borders: Iterable[int], target: str) -> Iterator[int]:
-    """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O."""
+    """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O.
+
+    The border in the middle of a word that is there twice, as at the foot of a page, is in that of such a word: EN|EN,
+    DE|DE.
+    """
     words = _letters(source)
     inside = [(border, span) for border in borders if (span := _word_around(words, border))]
     if inside:
-        places = defaultdict(list)
+        places, middles = defaultdict(list), []
         for start, end in _letters(target):
             places[target[start:end]].append(start)
+            middle = (start + end) // 2
+            if target[start:middle] == target[middle:end]:
+                middles.append(middle)
         for border, (start, end) in inside:
             yield from (place + border - start for place in places[source[start:end]])
+            if source[start:border] == source[border:end]:
+                yield from middles
 
 
 def _letters(text: str) -> list[Span]:
