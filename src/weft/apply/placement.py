@@ -16,6 +16,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -25,12 +26,15 @@ from weft.apply.spans import gains, shares
 from weft.apply.word_parts import Copies, Stretch, border_costs
 from weft.text.words import Sentence, Span
 
-_FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
+_FLOOR = 0.15  # probabilities below this do not count
+_SURE = 0.7  # a probability from which the words beside do not matter
+_UNSUPPORTED = 0.1  # ε: what a link counts that has no other near it
+_PART = 0.25  # what a part of an element that is split gains at least
 _LIKELY = 0.05  # a probability that is better than none
 _NEARNESS = np.exp(-np.arange(20, dtype=np.float32) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
-_SMALL = 0.3  # what it costs an element that begins with a capital to begin before a small letter
+_SMALL = 0.4  # what it costs an element that begins with a capital to begin before a small letter
 _QUOTES = frozenset(("«»", "‹›", "“”", "„“", "‘’", "‚‘", "[]", "「」", "『』", "《》", "【】"))
 _QUOTING = frozenset("".join(_QUOTES) + "\"'(")  # what is around a stretch of the source that is quoted already
 _REACH = 8  # words to each side of a stretch among which quotation marks are looked for
@@ -52,6 +56,32 @@ def place_elements(
         [_characters(source.text, target, element, stretch) for stretch in found]
         for element, found in zip(elements, stretches, strict=True)
     ]
+
+
+def in_context(matrix: np.ndarray) -> np.ndarray:
+    """Return the probabilities of links with regard to those of the words beside. (source words, target words)
+
+    A word that is there twice shares its probability among both. What the words around it are linked to decides:
+
+        p'(s, t) ∝ p(s, t) · (ε + Σ over other (s', t') of exp(−(|s − s'| + |t − t'|) / 2) · p(s', t'))
+
+    scaled so that each word keeps its sum, which gives two results, for rows and for columns; their mean is taken. What
+    is nearly sure stays as it is.
+    """
+    near_rows, near_columns = (_nearness(size) for size in matrix.shape)
+    support = matrix * (_UNSUPPORTED + near_rows @ matrix @ near_columns - matrix)
+    scaled = (
+        support * (matrix.sum(axis, keepdims=True) / np.maximum(support.sum(axis, keepdims=True), 1e-9))
+        for axis in (0, 1)
+    )
+    return np.where(matrix >= _SURE, matrix, np.minimum(sum(scaled) / 2, 1))
+
+
+@lru_cache(maxsize=256)
+def _nearness(size: int) -> np.ndarray:
+    """Return exp(−|i − j| / 2) for all words i and j of a sentence."""
+    places = np.arange(size, dtype=np.float32)
+    return np.exp(-np.abs(places[:, None] - places) / 2)
 
 
 def _words(source: Sentence, elements: Sequence[Element]) -> list[Stretch]:
@@ -98,10 +128,10 @@ class _Placer:
     ) -> None:
         self._source, self._target, self._elements, self._split = source, target, elements, split
         self._words = _words(source, elements)
-        self._matrix = matrix  # (source words, target words)
-        self._kept = np.where(matrix >= _FLOOR, matrix, 0)
+        self._matrix = in_context(matrix)  # (source words, target words)
+        self._kept = np.where(self._matrix >= _FLOOR, self._matrix, 0)
         self._sums = np.zeros((len(matrix) + 1, len(target)))  # over the source words before each
-        np.cumsum(matrix, axis=0, out=self._sums[1:])
+        np.cumsum(self._kept, axis=0, out=self._sums[1:])
         self._shares = shares(target.words)
         self._costs = border_costs(target)
         self._capital_costs = [
@@ -201,7 +231,7 @@ class _Placer:
         while True:
             room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(worths))))  # no other may touch it
             worth, another = _greatest_sum(worths, self._costs, self._costs, room)
-            if another is None or worth < _FLOOR:
+            if another is None or worth < _PART:
                 return
             yield another
             stretch = another
