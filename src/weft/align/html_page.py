@@ -1,8 +1,8 @@
 """The page of ``weft align --format html``: all pairs, and the code that draws them, in one file that loads nothing.
 
 Style and code are those of the page that aligns in a browser (``weft/serve/page``). A pair is written as its text, with
-its words and links in attributes, so that pages of thousands of pairs stay small, can be written pair by pair, and can be
-read by programs that run no scripts; a pair is drawn when it comes into sight.
+its words and links in attributes. So pages of thousands of pairs stay small, are written pair by pair, and can be read
+without scripts; a pair is drawn when it comes into sight.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from importlib import resources
 from weft.align.alignment import Alignment
 from weft.text.words import Sentence
 
-_SCRIPTS = ("offsets.js", "bands.js", "view.js", "heatmap.js", "standalone.js")
+_SCRIPTS = ("offsets.js", "dom.js", "bands.js", "view.js", "heatmap.js", "standalone.js")
 _STYLE = "style.css"
 # What a parser of HTML would change: text is to be as long on the page as it is here.
 _KEPT = str.maketrans({"\r": "&#13;", "\0": "\ufffd"})
@@ -38,7 +38,8 @@ def page_start() -> str:
 <style>{style}</style><script>{script}</script></head><body><main class="pairs">
 <h1>Word alignment</h1>
 <p class="note">Point at a word, tap it or reach it with Tab and the arrow keys: its counterparts are marked. Grey words
-have no link. The score, from 0 to 1, says how well the two sentences fit together. A stronger line is a more probable link.</p>
+have no link. The score, from 0 to 1, says how well the two sentences fit together. A stronger line is a more probable
+link.</p>
 """
 
 

@@ -52,7 +52,7 @@
 
   /**
    * Align a pair; it keeps what it needs. A pair that cannot be aligned says why.
-   * @param {import("./pairs.js").Pair} pair
+   * @param {weft.pairs.Pair} pair
    */
   async function align(pair) {
     if (!pair.source.words.length || !pair.target.words.length) {
@@ -102,7 +102,8 @@
     const theme = kept.get("weft theme");
     if (theme) root.dataset.theme = theme;
     find("theme").addEventListener("click", () => {
-      const isDark = (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+      const isDark =
+        (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
       root.dataset.theme = isDark ? "light" : "dark";
       kept.set("weft theme", root.dataset.theme);
       for (const part of [parts.sentences, parts.file]) part.bench.update();

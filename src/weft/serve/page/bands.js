@@ -49,21 +49,28 @@
    * @returns {{source: [number, number], target: [number, number]}[]} first word and end of each line
    */
   function cutIntoBands(sourceWidths, targetWidths, links, width) {
-    const sourceSums = sumsBefore(sourceWidths), targetSums = sumsBefore(targetWidths);
-    const sources = sourceWidths.length, targets = targetWidths.length;
+    const sourceSums = sumsBefore(sourceWidths),
+      targetSums = sumsBefore(targetWidths);
+    const sources = sourceWidths.length,
+      targets = targetWidths.length;
     const before = linkCounter(sources, targets, links);
-    const cutLinks = (source, target) =>
-      before(source, targets) + before(sources, target) - 2 * before(source, target);
+    const cutLinks = (source, target) => before(source, targets) + before(sources, target) - 2 * before(source, target);
     const bands = [];
-    let source = 0, target = 0;
+    let source = 0,
+      target = 0;
     while (source < sources || target < targets) {
-      const sourceEnd = fittingEnd(sourceSums, source, width), targetEnd = fittingEnd(targetSums, target, width);
-      let best = [sourceEnd, targetEnd], lowest = Infinity;
+      const sourceEnd = fittingEnd(sourceSums, source, width),
+        targetEnd = fittingEnd(targetSums, target, width);
+      let best = [sourceEnd, targetEnd],
+        lowest = Infinity;
       if (sourceEnd < sources || targetEnd < targets) {
         for (let nextSource = source; nextSource <= sourceEnd; nextSource += 1) {
           for (let nextTarget = target; nextTarget <= targetEnd; nextTarget += 1) {
             if (nextSource === source && nextTarget === target) continue;
-            const filled = Math.max(sourceSums[nextSource] - sourceSums[source], targetSums[nextTarget] - targetSums[target]);
+            const filled = Math.max(
+              sourceSums[nextSource] - sourceSums[source],
+              targetSums[nextTarget] - targetSums[target],
+            );
             const drift = Math.abs((nextSource * targets) / Math.max(sources, 1) - nextTarget);
             const cost = cutLinks(nextSource, nextTarget) + WASTE * Math.max(0, 1 - filled / width) + DRIFT * drift;
             if (cost < lowest) [best, lowest] = [[nextSource, nextTarget], cost];

@@ -9,7 +9,7 @@
   /**
    * @typedef {{threshold: number}} Settings shared by all benches
    * @typedef {{changed: () => void, thresholdMoved: () => void,
-   *   compare: (pair: import("./pairs.js").Pair) => {reference: import("./link_files.js").Gold, counts: number[]} | null}} Listeners
+   *   compare: (pair: weft.pairs.Pair) => {reference: weft.linkFiles.Gold, counts: number[]} | null}} Listeners
    */
 
   /** A bench on the page. */
@@ -59,7 +59,8 @@
       this._find(".redo").addEventListener("click", () => this.redo());
       this._find(".reset").addEventListener("click", () => this._step(() => this.pair.history.add(null)));
       this._find(".checked").addEventListener("click", () => this.toggleChecked());
-      for (const input of this.root.querySelectorAll(".bar .segments input")) input.addEventListener("change", () => this.update());
+      for (const input of this.root.querySelectorAll(".bar .segments input"))
+        input.addEventListener("change", () => this.update());
       this._find(".slider input").addEventListener("input", (event) => {
         this.settings.threshold = Number(event.target.value);
         this.update();
@@ -73,7 +74,7 @@
 
     /**
      * Show a pair.
-     * @param {import("./pairs.js").Pair | null} pair
+     * @param {weft.pairs.Pair | null} pair
      * @param {{forward: Float32Array, backward: Float32Array, matrix: Float32Array} | null} result of the aligner, if known
      */
     show(pair, result) {
@@ -90,7 +91,9 @@
       const slider = this._find(".slider input");
       slider.value = settings.threshold;
       slider.disabled = !pair || pair.isChecked || Boolean(pair.given);
-      slider.title = pair?.isChecked ? "Corrected links stay as they are; Reset lets the threshold choose again" : "The probability that a link needs";
+      slider.title = pair?.isChecked
+        ? "Corrected links stay as they are; Reset lets the threshold choose again"
+        : "The probability that a link needs";
       this._find(".slider output").value = settings.threshold.toFixed(2);
       this._find(".undo").disabled = !pair?.history.canUndo;
       this._find(".redo").disabled = !pair?.history.canRedo;
@@ -145,7 +148,10 @@
     /** Say that the links are right as they are, or take that back. */
     toggleChecked() {
       const { pair } = this;
-      if (pair) this._step(() => (pair.isChecked ? pair.history.add(null) : pair.change(this.settings.threshold, (links) => links)));
+      if (pair)
+        this._step(() =>
+          pair.isChecked ? pair.history.add(null) : pair.change(this.settings.threshold, (links) => links),
+        );
     }
 
     _step(action) {
@@ -155,7 +161,10 @@
     }
 
     async _export(kind) {
-      const { pair, settings: { threshold } } = this;
+      const {
+        pair,
+        settings: { threshold },
+      } = this;
       const lines = { pharaoh: weft.export.pharaoh, gold: weft.export.gold, json: weft.export.json };
       const endings = { pharaoh: "links.txt", gold: "gold.txt", json: "alignment.json" };
       this._find(".export").open = false;
@@ -172,7 +181,8 @@
       this.view.redraw();
       const svg = weft.export.picture(this.view);
       this._find(".stage.lines").hidden = isHidden;
-      if (kind === "svg") weft.export.save("alignment.svg", new Blob([weft.export.serialised(svg)], { type: "image/svg+xml" }));
+      if (kind === "svg")
+        weft.export.save("alignment.svg", new Blob([weft.export.serialised(svg)], { type: "image/svg+xml" }));
       else weft.export.save("alignment.png", await weft.export.pixels(svg));
     }
   }

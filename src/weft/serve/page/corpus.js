@@ -9,7 +9,7 @@
   const SLICE = 40; // milliseconds of work before the browser may draw and answer
   const REPORT = 200; // milliseconds between two reports of progress
 
-  /** @typedef {{name: string, rows: import("./pairs.js").Row[], links: string[] | null}} Corpus */
+  /** @typedef {{name: string, rows: weft.pairs.Row[], links: string[] | null}} Corpus */
 
   /** Return the lines of a file, which may be compressed. Raises Error. @param {File} file @returns {Promise<string[]>} */
   async function linesOf(file) {
@@ -34,7 +34,7 @@
     return first.includes("\t") || first.includes("|||") ? "columns" : "side";
   }
 
-  /** @returns {import("./pairs.js").Row} */
+  /** @returns {weft.pairs.Row} */
   function rowOfColumns(line) {
     if (!line.trim()) return { source: { text: "" }, target: { text: "" } };
     const columns = line.split(line.includes("\t") ? "\t" : "|||");
@@ -46,7 +46,7 @@
     return { source: { text: "" }, target: { text: "" }, problem };
   }
 
-  /** Return what an object of `weft align --format jsonl`, or of this page, says. @returns {import("./pairs.js").Row} */
+  /** Return what an object of `weft align --format jsonl`, or of this page, says. @returns {weft.pairs.Row} */
   function rowOfJson(line) {
     let given;
     try {
@@ -56,28 +56,48 @@
     }
     const side = (one) => (typeof one === "string" ? { text: one } : { text: one?.text, offsets: one?.offsets });
     const sides = [side(given?.source), side(given?.target)];
-    if (!sides.every((one) => typeof one.text === "string")) return badRow('expected an object with "source" and "target"');
+    if (!sides.every((one) => typeof one.text === "string"))
+      return badRow('expected an object with "source" and "target"');
     const hasWords = sides.every((one) => isSpans(one.offsets, one.text));
     const row = Object.fromEntries(
-      sides.map(({ text, offsets }, place) => [place ? "target" : "source", hasWords ? { text, spans: toStringSpans(text, offsets) } : { text }]),
+      sides.map(({ text, offsets }, place) => [
+        place ? "target" : "source",
+        hasWords ? { text, spans: toStringSpans(text, offsets) } : { text },
+      ]),
     );
     if (!hasWords || !Array.isArray(given.links)) return row;
     const isInside = (link) => Array.isArray(link) && isWord(link[0], sides[0]) && isWord(link[1], sides[1]);
     const possible = given.possible ?? [];
     if (![...given.links, ...possible].every(isInside)) return { ...row, problem: "a link leads out of the sentences" };
-    const links = given.links.map(([source, target, probability]) => [source, target, typeof probability === "number" ? probability : 1]);
+    const links = given.links.map(([source, target, probability]) => [
+      source,
+      target,
+      typeof probability === "number" ? probability : 1,
+    ]);
     const score = typeof given.score === "number" ? given.score : undefined;
     if (!given.checked) return { ...row, links, score };
     const isPossible = new Set(possible.map(([source, target]) => weft.linkFiles.nameOf(source, target)));
-    const mark = ([source, target]) => [source, target, isPossible.has(weft.linkFiles.nameOf(source, target)) ? "possible" : "sure"];
-    return { ...row, links: given.automatic?.every(isInside) ? given.automatic : undefined, score, corrected: given.links.map(mark) };
+    const mark = ([source, target]) => [
+      source,
+      target,
+      isPossible.has(weft.linkFiles.nameOf(source, target)) ? "possible" : "sure",
+    ];
+    return {
+      ...row,
+      links: given.automatic?.every(isInside) ? given.automatic : undefined,
+      score,
+      corrected: given.links.map(mark),
+    };
   }
 
   const isWord = (place, side) => Number.isInteger(place) && place >= 0 && place < side.offsets.length;
 
   function isSpans(offsets, text) {
     const length = [...text].length;
-    return Array.isArray(offsets) && offsets.every(([start, end] = []) => Number.isInteger(start) && start >= 0 && start <= end && end <= length);
+    return (
+      Array.isArray(offsets) &&
+      offsets.every(([start, end] = []) => Number.isInteger(start) && start >= 0 && start <= end && end <= length)
+    );
   }
 
   /**
@@ -89,21 +109,26 @@
     const byKind = Object.groupBy(read, ({ lines }) => kindOf(lines));
     const { columns = [], jsonl = [], side = [], links = [] } = byKind;
     const ways = columns.length + jsonl.length + (side.length > 0);
-    if (ways > 1 || links.length > 1) throw new Error("Give one file of pairs, or two of one side each, and one file of links at most.");
+    if (ways > 1 || links.length > 1)
+      throw new Error("Give one file of pairs, or two of one side each, and one file of links at most.");
     const name = [...columns, ...jsonl, ...side].map((one) => one.name).join(" + ");
     const found = { name, rows: null, links: links[0]?.lines ?? null };
     if (columns.length) found.rows = columns[0].lines.map(rowOfColumns);
     if (jsonl.length) found.rows = jsonl[0].lines.map(rowOfJson);
-    if (side.length === 1) throw new Error(`${side[0].name}: has one side alone; give the file of the other side with it.`);
+    if (side.length === 1)
+      throw new Error(`${side[0].name}: has one side alone; give the file of the other side with it.`);
     if (side.length > 2) throw new Error("Give two files of one side each, not more.");
     if (side.length === 2) found.rows = rowsOfTwo(...side);
-    if (found.rows && !found.rows.some((row) => row.source.text || row.target.text)) throw new Error(`${name}: has no sentence pair.`);
+    if (found.rows && !found.rows.some((row) => row.source.text || row.target.text))
+      throw new Error(`${name}: has no sentence pair.`);
     return found;
   }
 
   function rowsOfTwo(source, target) {
     if (source.lines.length !== target.lines.length) {
-      throw new Error(`${source.name} has ${source.lines.length} lines but ${target.name} has ${target.lines.length}; both need one line per sentence pair.`);
+      throw new Error(
+        `${source.name} has ${source.lines.length} lines but ${target.name} has ${target.lines.length}; both need one line per sentence pair.`,
+      );
     }
     return source.lines.map((text, place) => ({ source: { text }, target: { text: target.lines[place] } }));
   }
@@ -114,7 +139,7 @@
     length: (one, two) => one.words - two.words || one.number - two.number,
   };
 
-  /** Return pairs in an order; by doubt, the lowest score is first, and what has none is last. @param {import("./pairs.js").Pair[]} pairs */
+  /** Return pairs in an order; by doubt, the lowest score is first, and what has none is last. @param {weft.pairs.Pair[]} pairs */
   function sorted(pairs, order) {
     const isEmpty = (pair) => !pair.row.source.text.trim() || !pair.row.target.text.trim(); // nothing to doubt
     if (order !== "doubt") return [...pairs].sort(orders[order]);
@@ -147,7 +172,8 @@
 
   /** Return a number that differs for other text (53 bits, two sums of products that mix well). @param {string} text */
   function checksum(text) {
-    let one = 0xdeadbeef, two = 0x41c6ce57;
+    let one = 0xdeadbeef,
+      two = 0x41c6ce57;
     for (let place = 0; place < text.length; place += 1) {
       const unit = text.charCodeAt(place);
       one = Math.imul(one ^ unit, 2654435761);
@@ -158,9 +184,11 @@
 
   /** The corrections of a file, kept by the browser if it can. */
   class Corrections {
-    /** @param {import("./pairs.js").Pair[]} pairs */
+    /** @param {weft.pairs.Pair[]} pairs */
     constructor(pairs) {
-      const text = pairs.map(({ row, spaced }) => `${row.source.text}\t${row.target.text}\t${row.source.spans ?? spaced}`).join("\n");
+      const text = pairs
+        .map(({ row, spaced }) => `${row.source.text}\t${row.target.text}\t${row.source.spans ?? spaced}`)
+        .join("\n");
       this.pairs = pairs;
       this.key = `weft corrections ${checksum(text)}`;
     }
@@ -171,8 +199,13 @@
       for (const [number, line] of Object.entries(this._kept())) {
         const pair = this.pairs[number - 1];
         if (!pair || pair.isChecked) continue;
-        const tokens = line.split(" ").filter(Boolean).map((token) => /^(\d+)([-p])(\d+)$/.exec(token));
-        const links = tokens.map((match) => match && [Number(match[1]), Number(match[3]), match[2] === "p" ? "possible" : "sure"]);
+        const tokens = line
+          .split(" ")
+          .filter(Boolean)
+          .map((token) => /^(\d+)([-p])(\d+)$/.exec(token));
+        const links = tokens.map(
+          (match) => match && [Number(match[1]), Number(match[3]), match[2] === "p" ? "possible" : "sure"],
+        );
         const isInside = (link) => link && link[0] < pair.source.words.length && link[1] < pair.target.words.length;
         if (!links.every(isInside)) continue;
         pair.history.add(links);

@@ -128,7 +128,8 @@
       const all = this.pairs.length;
       find("aligning").hidden = done === all;
       find("aligning").querySelector("progress").value = done / all;
-      find("aligning").querySelector("span").textContent = `${done.toLocaleString("en")} of ${shownCount(all, "pair")} aligned`;
+      find("aligning").querySelector("span").textContent =
+        `${done.toLocaleString("en")} of ${shownCount(all, "pair")} aligned`;
       find("cancel").textContent = this.job ? "Stop" : "Continue";
       this._showFacts();
     }
@@ -138,17 +139,31 @@
       const bad = this.pairs.filter((pair) => pair.problem);
       const facts = [shownCount(this.pairs.length, "pair"), `${checked.toLocaleString("en")} checked`];
       if (this.restored) facts.push(`corrections of ${shownCount(this.restored, "pair")} kept from before`);
-      if (bad.length) facts.push(`line ${bad[0].number}: ${bad[0].problem}${bad.length > 1 ? `; ${bad.length - 1} more like it` : ""}`);
+      if (bad.length)
+        facts.push(
+          `line ${bad[0].number}: ${bad[0].problem}${bad.length > 1 ? `; ${bad.length - 1} more like it` : ""}`,
+        );
       find("file-facts").textContent = facts.join(" · ");
     }
 
     /** Sort and choose what the list has. */
     _arrange() {
       const wanted = find("find").value.toLowerCase();
-      const kept = { all: () => true, open: (pair) => !pair.isChecked, checked: (pair) => pair.isChecked, different: (pair) => this._differs(pair) };
+      const kept = {
+        all: () => true,
+        open: (pair) => !pair.isChecked,
+        checked: (pair) => pair.isChecked,
+        different: (pair) => this._differs(pair),
+      };
       const isKept = kept[find("filter").value];
       const hasText = ({ row }) => `${row.source.text}\n${row.target.text}`.toLowerCase().includes(wanted);
-      this.list.show(sorted(this.pairs.filter((pair) => isKept(pair) && hasText(pair)), find("order").value), this.current);
+      this.list.show(
+        sorted(
+          this.pairs.filter((pair) => isKept(pair) && hasText(pair)),
+          find("order").value,
+        ),
+        this.current,
+      );
     }
 
     /** Put a pair on the bench. @param {Pair} pair @param {boolean} byHand */
@@ -182,7 +197,9 @@
       try {
         const gold = hasLinks ? parseLinks(this.goldLines, Number(find("base").value)) : null;
         if (gold && gold.length !== this.pairs.length) {
-          throw new Error(`${shownCount(gold.length, "line")} but ${shownCount(this.pairs.length, "sentence pair")}; is it of other text?`);
+          throw new Error(
+            `${shownCount(gold.length, "line")} but ${shownCount(this.pairs.length, "sentence pair")}; is it of other text?`,
+          );
         }
         this.gold = gold;
         this._complain("");
@@ -219,7 +236,10 @@
       const compared = this._compare(pair);
       if (!compared) return false;
       const names = pair.names(this.settings.threshold);
-      return names.length !== compared.reference.possible.size || names.some((name) => !compared.reference.possible.has(name));
+      return (
+        names.length !== compared.reference.possible.size ||
+        names.some((name) => !compared.reference.possible.has(name))
+      );
     }
 
     _scoreLater() {
@@ -238,7 +258,10 @@
       }
       const { aer, precision, recall } = scoreOf(rows);
       const share = (value) => (100 * value).toFixed(1);
-      const system = find("reference").value === "file" ? "These links against the file" : "The aligner's links against your corrections";
+      const system =
+        find("reference").value === "file"
+          ? "These links against the file"
+          : "The aligner's links against your corrections";
       const figures = `AER ${share(aer)} · precision ${share(precision)} · recall ${share(recall)}`;
       find("scores").textContent = rows.length ? `${system}: ${figures} · ${shownCount(rows.length, "pair")}` : "";
     }
@@ -255,7 +278,13 @@
       const [name, pairs, line] = exports[kind];
       find("corpus-export").open = false;
       if (!pairs.length) return weft.app.say("No pair is checked yet: correct one, or press Checked.");
-      weft.export.save(name, new Blob(pairs.map((pair) => `${line(pair, threshold)}\n`), { type: "text/plain;charset=utf-8" }));
+      weft.export.save(
+        name,
+        new Blob(
+          pairs.map((pair) => `${line(pair, threshold)}\n`),
+          { type: "text/plain;charset=utf-8" },
+        ),
+      );
       weft.app.say(`Saved ${shownCount(pairs.length, "line")}.`);
     }
   }

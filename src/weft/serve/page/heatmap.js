@@ -5,7 +5,7 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
-  const { element } = weft.view;
+  const { element } = weft.dom;
 
   const CELL = 26; // pixels
   const LETTERS = 18; // of a word at an edge; longer ones are cut
@@ -27,7 +27,11 @@
       this.toggle = toggle;
       this.canvas = element("canvas", { "aria-hidden": "true" });
       this.extent = element("div", { class: "extent" }, this.canvas);
-      this.scroller = element("div", { class: "scroller", tabindex: "0", role: "application", "aria-roledescription": "heat map" }, this.extent);
+      this.scroller = element(
+        "div",
+        { class: "scroller", tabindex: "0", role: "application", "aria-roledescription": "heat map" },
+        this.extent,
+      );
       this.caption = element("p", { class: "caption", "aria-live": "polite" });
       this.root = element("div", { class: toggle ? "heatmap editable" : "heatmap" }, this.scroller, this.caption);
       host.append(this.root);
@@ -70,7 +74,8 @@
       const slanted = Math.abs(Math.sin(SLANT)) * widest(this.labels.source);
       this.left = Math.ceil(Math.min(widest(this.labels.target) + 16, width * 0.4));
       this.top = Math.ceil(slanted + 20);
-      const columns = this.source.words.length, rows = this.target.words.length;
+      const columns = this.source.words.length,
+        rows = this.target.words.length;
       const lean = Math.ceil(Math.cos(SLANT) * widest(this.labels.source)); // of the last words over the edge
       this.extent.style.width = `${this.left + columns * CELL + lean}px`;
       this.extent.style.height = `${this.top + rows * CELL + 4}px`;
@@ -83,7 +88,12 @@
       this.canvas.style.height = `${shownHeight}px`;
       pen.setTransform(ratio, 0, 0, ratio, 0, 0);
       pen.font = font;
-      const colours = { ink: style.color, accent: style.caretColor, line: style.columnRuleColor, pale: style.textDecorationColor };
+      const colours = {
+        ink: style.color,
+        accent: style.caretColor,
+        line: style.columnRuleColor,
+        pale: style.textDecorationColor,
+      };
       this._drawCells(pen, colours, shownWidth, shownHeight);
       this._drawLabels(pen, colours, shownWidth, shownHeight);
     }
@@ -107,7 +117,8 @@
       pen.clip();
       for (let source = columns[0]; source < columns[1]; source += 1) {
         for (let target = rows[0]; target < rows[1]; target += 1) {
-          const x = this.left + source * CELL - scrollLeft, y = this.top + target * CELL - scrollTop;
+          const x = this.left + source * CELL - scrollLeft,
+            y = this.top + target * CELL - scrollTop;
           const value = values[source * count + target];
           pen.globalAlpha = 1;
           pen.strokeStyle = colours.line;
@@ -130,7 +141,12 @@
         pen.globalAlpha = 1;
         pen.strokeStyle = colours.ink;
         pen.lineWidth = 1.5;
-        pen.strokeRect(this.left + this.cell[0] * CELL - scrollLeft, this.top + this.cell[1] * CELL - scrollTop, CELL + 1, CELL + 1);
+        pen.strokeRect(
+          this.left + this.cell[0] * CELL - scrollLeft,
+          this.top + this.cell[1] * CELL - scrollTop,
+          CELL + 1,
+          CELL + 1,
+        );
       }
       pen.restore();
     }
@@ -167,7 +183,8 @@
     /** @returns {[number, number] | null} the source and the target word of the cell at the pointer */
     _cellAt(event) {
       const box = this.scroller.getBoundingClientRect();
-      const x = event.clientX - box.left, y = event.clientY - box.top;
+      const x = event.clientX - box.left,
+        y = event.clientY - box.top;
       if (!this.source || x < this.left || y < this.top) return null;
       const source = Math.floor((x - this.left + this.scroller.scrollLeft) / CELL);
       const target = Math.floor((y - this.top + this.scroller.scrollTop) / CELL);
@@ -192,7 +209,10 @@
         event.preventDefault();
         const [source, target] = this.cell ?? [-step[0], -step[1]];
         const within = (place, count) => Math.max(0, Math.min(place, count - 1));
-        this._point([within(source + step[0], this.source.words.length), within(target + step[1], this.target.words.length)]);
+        this._point([
+          within(source + step[0], this.source.words.length),
+          within(target + step[1], this.target.words.length),
+        ]);
         this._scrollTo(this.cell);
       } else if ((event.key === "Enter" || event.key === " ") && this.cell) {
         event.preventDefault();
@@ -201,7 +221,10 @@
     }
 
     _scrollTo([source, target]) {
-      const shown = { x: this.scroller.clientWidth - this.left - CELL, y: this.scroller.clientHeight - this.top - CELL };
+      const shown = {
+        x: this.scroller.clientWidth - this.left - CELL,
+        y: this.scroller.clientHeight - this.top - CELL,
+      };
       const near = (scrolled, place, room) => Math.max(place * CELL - room, Math.min(scrolled, place * CELL));
       this.scroller.scrollLeft = near(this.scroller.scrollLeft, source, shown.x);
       this.scroller.scrollTop = near(this.scroller.scrollTop, target, shown.y);
@@ -211,11 +234,18 @@
       if (!this.cell) return this.caption.replaceChildren();
       const [source, target] = this.cell;
       const place = source * this.target.words.length + target;
-      const link = this.links.find((one) => one.source === source && one.target === target && one.difference !== "missing");
+      const link = this.links.find(
+        (one) => one.source === source && one.target === target && one.difference !== "missing",
+      );
       const figures = Object.entries(this.values).map(([name, values]) => `${name} ${values[place].toFixed(2)}`);
       const name = (text) => element("bdi", {}, Object.assign(element("b"), { textContent: text }));
       const state = link ? `, linked${link.mark === "possible" ? " (possible)" : ""}` : "";
-      this.caption.replaceChildren(name(this.source.words[source]), " — ", name(this.target.words[target]), `: ${figures.join(", ")}${state}`);
+      this.caption.replaceChildren(
+        name(this.source.words[source]),
+        " — ",
+        name(this.target.words[target]),
+        `: ${figures.join(", ")}${state}`,
+      );
     }
   }
 

@@ -18,7 +18,14 @@
   /** Tell whether lines look like a file of links. @param {string[]} lines */
   function areLinks(lines) {
     const first = lines.find((line) => line.trim());
-    return first !== undefined && (NAACL.test(first) || first.trim().split(/\s+/).every((token) => LINK.test(token)));
+    return (
+      first !== undefined &&
+      (NAACL.test(first) ||
+        first
+          .trim()
+          .split(/\s+/)
+          .every((token) => LINK.test(token)))
+    );
   }
 
   /**
@@ -34,7 +41,8 @@
         const match = LINK.exec(token);
         if (!match) throw new Error(`line ${number + 1}: “${token.slice(0, 50)}” is not a link such as 3-4 or 3p4`);
         const [source, target] = [match[1] - base, match[3] - base];
-        if (source < 0 || target < 0) throw new Error(`line ${number + 1}: ${token} in links that count from one; choose zero`);
+        if (source < 0 || target < 0)
+          throw new Error(`line ${number + 1}: ${token} in links that count from one; choose zero`);
         gold.possible.add(nameOf(source, target));
         if (match[2] === "-") gold.sure.add(nameOf(source, target));
       }
@@ -58,7 +66,8 @@
       if (match[4] !== "P") gold.sure.add(link);
     });
     const last = Math.max(0, ...found.keys());
-    if (last > 1000 + HOLES * found.size) throw new Error(`sentence ${last}, but the file has links of ${found.size} sentences`);
+    if (last > 1000 + HOLES * found.size)
+      throw new Error(`sentence ${last}, but the file has links of ${found.size} sentences`);
     return Array.from({ length: last }, (_, place) => found.get(place + 1) ?? { sure: new Set(), possible: new Set() });
   }
 
@@ -69,7 +78,9 @@
 
   /** Return links as a line: `-` between words that are surely linked, `p` if possibly. @param {[number, number, string][]} links */
   function formatGold(links, base) {
-    return links.map(([source, target, mark]) => `${source + base}${mark === "possible" ? "p" : "-"}${target + base}`).join(" ");
+    return links
+      .map(([source, target, mark]) => `${source + base}${mark === "possible" ? "p" : "-"}${target + base}`)
+      .join(" ");
   }
 
   /** Return |A|, |S|, |A ∩ S| and |A ∩ P|. @param {Iterable<string>} links @param {Gold} gold */
@@ -88,7 +99,9 @@
    * @param {number[][]} rows @returns {{aer: number, precision: number, recall: number, pairs: number}}
    */
   function scoreOf(rows) {
-    const [links, sure, inSure, inPossible] = [0, 1, 2, 3].map((column) => rows.reduce((sum, row) => sum + row[column], 0));
+    const [links, sure, inSure, inPossible] = [0, 1, 2, 3].map((column) =>
+      rows.reduce((sum, row) => sum + row[column], 0),
+    );
     return {
       aer: links + sure ? 1 - (inSure + inPossible) / (links + sure) : 0,
       precision: links ? inPossible / links : 1,

@@ -4,15 +4,27 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
-  const { element } = weft.view;
+  const { element } = weft.dom;
 
   const PAUSE = 200; // milliseconds without a key before markup is transferred
   const TAG = /<[^<>]*>|\*\*|__|[*_`~]+|\]\([^)]*\)|!?\[/g;
   const EXAMPLES = {
-    html: ["Click <b>Save</b> to keep your <a href=\"changes.html\">latest changes</a>.", "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten."],
-    xml: ["Click <ui>Save</ui> to keep your <ref id=\"4\">latest changes</ref>.", "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten."],
-    xliff: ["Click <g id=\"1\">Save</g> to keep your <g id=\"2\">latest changes</g><x id=\"3\"/>.", "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten."],
-    markdown: ["Click **Save** to keep your [latest changes](changes.md).", "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten."],
+    html: [
+      'Click <b>Save</b> to keep your <a href="changes.html">latest changes</a>.',
+      "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten.",
+    ],
+    xml: [
+      'Click <ui>Save</ui> to keep your <ref id="4">latest changes</ref>.',
+      "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten.",
+    ],
+    xliff: [
+      'Click <g id="1">Save</g> to keep your <g id="2">latest changes</g><x id="3"/>.',
+      "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten.",
+    ],
+    markdown: [
+      "Click **Save** to keep your [latest changes](changes.md).",
+      "Klicken Sie auf Speichern, um Ihre letzten Änderungen zu behalten.",
+    ],
   };
 
   /** Show text whose tags stand out. @param {HTMLElement} host @param {string} text */
@@ -32,8 +44,17 @@
   class MarkupTab {
     constructor() {
       const find = (name) => document.getElementById(name);
-      Object.assign(this, { source: find("marked-source"), target: find("plain-target"), handling: find("handling"), split: find("split") });
-      Object.assign(this, { shownSource: find("marked-shown"), shownTarget: find("marked-target"), problem: find("markup-problem") });
+      Object.assign(this, {
+        source: find("marked-source"),
+        target: find("plain-target"),
+        handling: find("handling"),
+        split: find("split"),
+      });
+      Object.assign(this, {
+        shownSource: find("marked-shown"),
+        shownTarget: find("marked-target"),
+        problem: find("markup-problem"),
+      });
       this.turn = 0;
       this.kind = this.handling.value;
       this._example();
@@ -68,7 +89,8 @@
       const turn = (this.turn += 1);
       showTags(this.shownSource, this.source.value);
       const options = { handling: this.handling.value, split: this.split.checked };
-      let result = "", problem = "";
+      let result = "",
+        problem = "";
       try {
         const aligner = await weft.app.aligner();
         const align = (source, target) => aligner.align(source, target);

@@ -4,12 +4,12 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
-  const { element, directionOf } = weft.view;
+  const { element, directionOf } = weft.dom;
 
   const ROWS = 15; // of a page
   const LETTERS = 120; // of a sentence in the list
 
-  /** @typedef {import("./pairs.js").Pair} Pair */
+  /** @typedef {weft.pairs.Pair} Pair */
 
   /** A list on the page. */
   class PairList {
@@ -24,7 +24,9 @@
         const row = event.target.closest("button");
         if (row) open(this.pairs[row.dataset.place]);
       });
-      this.buttons.forEach((button, after) => button.addEventListener("click", () => this._turn(this.page + (after ? 1 : -1))));
+      this.buttons.forEach((button, after) =>
+        button.addEventListener("click", () => this._turn(this.page + (after ? 1 : -1))),
+      );
     }
 
     /** Show other pairs, at the page of the current one. @param {Pair[]} pairs @param {Pair | null} current */
@@ -67,8 +69,20 @@
       });
       const state = element("b", { "aria-label": pair.isChecked ? "checked" : "" });
       state.textContent = pair.isChecked ? "✓" : "";
-      const number = element("span", { class: "number" }, String(pair.number), element("br"), pair.score?.toFixed(2) ?? "", state);
-      const button = element("button", { type: "button", "aria-current": String(pair === this.current) }, number, ...texts);
+      const number = element(
+        "span",
+        { class: "number" },
+        String(pair.number),
+        element("br"),
+        pair.score?.toFixed(2) ?? "",
+        state,
+      );
+      const button = element(
+        "button",
+        { type: "button", "aria-current": String(pair === this.current) },
+        number,
+        ...texts,
+      );
       button.dataset.place = place;
       return element("li", {}, button);
     }

@@ -6,7 +6,7 @@
   const weft = (globalThis.weft ??= {});
 
   /**
-   * @typedef {import("./view.js").Link} Link
+   * @typedef {weft.view.Link} Link
    * @typedef {{text: string, spans?: [number, number][]}} Side text, and where its words are if that is known
    * @typedef {{source: Side, target: Side, problem?: string, links?: [number, number, number][], score?: number,
    *   corrected?: [number, number, string][]}} Row what a file has of a pair
@@ -67,7 +67,8 @@
       const columns = this.target.words.length;
       const matrix = new Float32Array(this.source.words.length * columns);
       if (this.cells) this.cells.forEach((cell, place) => (matrix[cell] = this.probabilities[place]));
-      else for (const [source, target, probability] of this.given ?? []) matrix[source * columns + target] = probability;
+      else
+        for (const [source, target, probability] of this.given ?? []) matrix[source * columns + target] = probability;
       return matrix;
     }
 
@@ -91,7 +92,7 @@
       return this.links(threshold).map(([source, target]) => weft.linkFiles.nameOf(source, target));
     }
 
-    /** Return the links as corrected, as other links are compared with, or null. @returns {import("./link_files.js").Gold | null} */
+    /** Return the links as corrected, as other links are compared with, or null. @returns {weft.linkFiles.Gold | null} */
     get gold() {
       const links = this.history.present;
       if (!links) return null;
@@ -104,7 +105,8 @@
      * @param {number} threshold @param {{possible: Set<string>} | null} reference @returns {Link[]}
      */
     shown(threshold, reference) {
-      const matrix = this.matrix, columns = this.target.words.length;
+      const matrix = this.matrix,
+        columns = this.target.words.length;
       const links = this.links(threshold).map(([source, target, mark]) => {
         const isKnown = !reference || reference.possible.has(weft.linkFiles.nameOf(source, target));
         const probability = matrix[source * columns + target];

@@ -7,9 +7,21 @@
 
   const PAUSE = 120; // milliseconds without a key before words are aligned
   const EXAMPLES = [
-    ["German – English", "Die alte Brücke, die wir gestern gesehen haben, wird bald repariert.", "The old bridge we saw yesterday will soon be repaired."],
-    ["English – Spanish", "She gave him her phone number before she left.", "Ella le dio su número de teléfono antes de irse."],
-    ["French – Italian", "Je n'ai jamais lu ce livre, mais j'en ai beaucoup entendu parler.", "Non ho mai letto questo libro, ma ne ho sentito parlare molto."],
+    [
+      "German – English",
+      "Die alte Brücke, die wir gestern gesehen haben, wird bald repariert.",
+      "The old bridge we saw yesterday will soon be repaired.",
+    ],
+    [
+      "English – Spanish",
+      "She gave him her phone number before she left.",
+      "Ella le dio su número de teléfono antes de irse.",
+    ],
+    [
+      "French – Italian",
+      "Je n'ai jamais lu ce livre, mais j'en ai beaucoup entendu parler.",
+      "Non ho mai letto questo libro, ma ne ho sentito parlare molto.",
+    ],
     ["Hungarian – English", "Az iskola mögötti nagy házban lakunk.", "We live in the big house behind the school."],
     ["Russian – English", "Я ещё не читал эту книгу.", "I have not read this book yet."],
     ["Arabic – English", "الكلب الكبير نائم تحت الشجرة القديمة.", "The big dog is sleeping under the old tree."],

@@ -4,12 +4,16 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
-  const { element } = weft.view;
+  const { element } = weft.dom;
 
   const AHEAD = "800px"; // below the window, in which pairs are drawn already
 
   /** Return numbers that belong together, such as `0-3 4-8`. @returns {number[][]} */
-  const numbers = (text) => text.split(" ").filter(Boolean).map((group) => group.split(/[-:]/).map(Number));
+  const numbers = (text) =>
+    text
+      .split(" ")
+      .filter(Boolean)
+      .map((group) => group.split(/[-:]/).map(Number));
 
   /** @returns {weft.view.Sentence} */
   function sentence(paragraph, spans) {
@@ -21,9 +25,14 @@
   /** Draw a pair in place of its text. @param {HTMLElement} section */
   function draw(section) {
     const paragraphs = section.querySelectorAll("p");
-    const source = sentence(paragraphs[0], section.dataset.source), target = sentence(paragraphs[1], section.dataset.target);
+    const source = sentence(paragraphs[0], section.dataset.source),
+      target = sentence(paragraphs[1], section.dataset.target);
     const links = numbers(section.dataset.links).map(([from, to, probability]) => ({
-      source: from, target: to, probability, mark: "sure", difference: "",
+      source: from,
+      target: to,
+      probability,
+      mark: "sure",
+      difference: "",
     }));
     const host = element("div");
     paragraphs[0].replaceWith(host);
@@ -39,7 +48,8 @@
     const probability = new Float32Array(source.words.length * target.words.length);
     for (const link of links) probability[link.source * target.words.length + link.target] = link.probability;
     details.addEventListener("toggle", () => {
-      if (details.childElementCount === 1) new weft.heatmap.Heatmap(details).show(source, target, { probability }, links);
+      if (details.childElementCount === 1)
+        new weft.heatmap.Heatmap(details).show(source, target, { probability }, links);
     });
     return details;
   }

@@ -5,6 +5,7 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
+  const { directionOf, element, svgElement } = weft.dom;
 
   /**
    * @typedef {{text: string, words: string[], spans: [number, number][]}} Sentence
@@ -16,32 +17,12 @@
    * @typedef {"source" | "target"} Side
    */
 
-  const SVG = "http://www.w3.org/2000/svg";
   const SPREAD = 40; // pixels that may be put between words, so that the shorter line of a band is as long as the other
-  const LEAST_ROOM = 36, MOST_ROOM = 116, STEEPNESS = 0.22; // pixels between the lines of a band; of the reach of its curves
+  const LEAST_ROOM = 36,
+    MOST_ROOM = 116,
+    STEEPNESS = 0.22; // pixels between the lines of a band; of the reach of its curves
   const DRAG = 6; // pixels from which a pointer that is held down drags
   const other = { source: "target", target: "source" };
-  const STRONG = /\p{L}/u;
-  const RIGHT_TO_LEFT = /[\p{sc=Hebr}\p{sc=Arab}\p{sc=Syrc}\p{sc=Thaa}\p{sc=Nkoo}\p{sc=Samr}\p{sc=Mand}\p{sc=Adlm}]/u;
-
-  /** Return which way a text runs: as its first letter does. @param {string} text @returns {"rtl" | "ltr"} */
-  function directionOf(text) {
-    return RIGHT_TO_LEFT.test(STRONG.exec(text)?.[0] ?? "") ? "rtl" : "ltr";
-  }
-
-  /** Create an element. @param {Element[]} children @returns {HTMLElement} */
-  function element(name, attributes = {}, ...children) {
-    const created = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-    created.append(...children);
-    return created;
-  }
-
-  function svgElement(name, attributes = {}) {
-    const created = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, value);
-    return created;
-  }
 
   /** @param {HTMLElement} word */
   const middle = (word) => word.offsetLeft + word.offsetWidth / 2;
@@ -60,7 +41,11 @@
      */
     constructor(host, edits) {
       this.edits = edits;
-      this.root = element("div", { class: edits ? "view editable" : "view", role: "group", "aria-label": "Words and their links" });
+      this.root = element("div", {
+        class: edits ? "view editable" : "view",
+        role: "group",
+        "aria-label": "Words and their links",
+      });
       this.curves = svgElement("svg", { class: "curves", "aria-hidden": "true" });
       this.caption = element("p", { class: "caption", "aria-live": "polite" });
       host.append(this.root, this.caption);
@@ -93,7 +78,10 @@
       }
       for (const side of ["source", "target"]) {
         this.words[side].forEach((word, place) =>
-          word.classList.toggle("alone", this.partners[side][place].every((link) => link.difference === "missing")),
+          word.classList.toggle(
+            "alone",
+            this.partners[side][place].every((link) => link.difference === "missing"),
+          ),
         );
       }
       if (isNew) this._place();
@@ -136,7 +124,12 @@
       for (const side of ["source", "target"]) {
         widths[side] = this.words[side].map((word) => {
           const style = getComputedStyle(word);
-          return Math.min(word.getBoundingClientRect().width + parseFloat(style.marginInlineStart) + parseFloat(style.marginInlineEnd), width);
+          return Math.min(
+            word.getBoundingClientRect().width +
+              parseFloat(style.marginInlineStart) +
+              parseFloat(style.marginInlineEnd),
+            width,
+          );
         });
       }
       const links = this.links.map((link) => [link.source, link.target]);
@@ -150,7 +143,9 @@
           for (let place = first; place < end; place += 1) this.bandOf[side][place] = number;
           return line;
         });
-        const lengths = ["source", "target"].map((side) => widths[side].slice(...band[side]).reduce((sum, one) => sum + one, 0));
+        const lengths = ["source", "target"].map((side) =>
+          widths[side].slice(...band[side]).reduce((sum, one) => sum + one, 0),
+        );
         const shorter = lengths[0] < lengths[1] ? 0 : 1;
         const count = sides[shorter].childElementCount;
         const room = Math.abs(lengths[0] - lengths[1]) / Math.max(count - 1, 1);
@@ -169,7 +164,10 @@
       for (const { source, target } of this.links) {
         if (this.bandOf.source[source] !== this.bandOf.target[target]) continue;
         const band = this.bandOf.source[source];
-        reach[band] = Math.max(reach[band], Math.abs(middle(this.words.source[source]) - middle(this.words.target[target])));
+        reach[band] = Math.max(
+          reach[band],
+          Math.abs(middle(this.words.source[source]) - middle(this.words.target[target])),
+        );
       }
       bands.forEach((band, number) => {
         band.style.rowGap = `${Math.min(MOST_ROOM, LEAST_ROOM + reach[number] * STEEPNESS)}px`;
@@ -205,7 +203,8 @@
 
     /** @param {Link} link */
     _way(link) {
-      const from = this.words.source[link.source], to = this.words.target[link.target];
+      const from = this.words.source[link.source],
+        to = this.words.target[link.target];
       const down = from.offsetTop < to.offsetTop;
       const edge = (word, below) => word.offsetTop + (below ? word.offsetHeight : 0);
       return curve(middle(from), edge(from, down), middle(to), edge(to, !down));
@@ -226,7 +225,8 @@
       if (!this.edits) return;
       this.root.addEventListener("pointerdown", (event) => {
         const word = at(event);
-        if (word && event.button === 0 && event.pointerType !== "touch") this.drag = { word, x: event.clientX, y: event.clientY };
+        if (word && event.button === 0 && event.pointerType !== "touch")
+          this.drag = { word, x: event.clientX, y: event.clientY };
       });
       addEventListener("pointermove", (event) => this.drag && this._dragTo(event));
       addEventListener("pointerup", (event) => this.drag && this._drop(event));
@@ -247,7 +247,8 @@
         return;
       }
       const word = this._wordAt(event.target);
-      if (this.dropped) this.dropped = false; // the click that ends a drag
+      if (this.dropped)
+        this.dropped = false; // the click that ends a drag
       else if (word) this._choose(word);
       else this._choose(null);
     }
@@ -284,7 +285,8 @@
       if (!this.drag.line && Math.hypot(event.clientX - x, event.clientY - y) < DRAG) return;
       event.preventDefault();
       this.drag.line ??= this.curves.appendChild(svgElement("path", { class: "drawn" }));
-      const from = this._element(word), box = this.root.getBoundingClientRect();
+      const from = this._element(word),
+        box = this.root.getBoundingClientRect();
       const below = word.side === "source";
       const start = [middle(from), from.offsetTop + (below ? from.offsetHeight : 0)];
       this.drag.line.setAttribute("d", curve(...start, event.clientX - box.left, event.clientY - box.top));
@@ -301,7 +303,9 @@
       this.dropped = Boolean(over && over.side === word.side && over.place === word.place);
       if (!over || over.side === word.side) return this._point(null);
       const [source, target] = this._ends(word, over);
-      const isLinked = this.links.some((link) => link.source === source && link.target === target && link.difference !== "missing");
+      const isLinked = this.links.some(
+        (link) => link.source === source && link.target === target && link.difference !== "missing",
+      );
       if (!isLinked) this.edits.toggle(source, target);
       this._point(over);
     }
@@ -336,7 +340,8 @@
 
     /** Go to the other side: to the first counterpart, or to where it would be. */
     _cross({ side, place }) {
-      const across = other[side], count = this.words[across].length;
+      const across = other[side],
+        count = this.words[across].length;
       if (!count) return;
       const links = this.partners[side][place];
       const even = Math.floor(((place + 0.5) * count) / this.words[side].length);
@@ -358,13 +363,22 @@
     _point(word, over = null) {
       this.pointed = word;
       const links = word ? this.partners[word.side][word.place] : [];
-      this._highlight(word ? [word, over, ...links.map((link) => ({ side: other[word.side], place: link[other[word.side]] }))] : [], links);
+      this._highlight(
+        word ? [word, over, ...links.map((link) => ({ side: other[word.side], place: link[other[word.side]] }))] : [],
+        links,
+      );
       if (word) this._say(word, links);
       else this.caption.replaceChildren(this.hint);
     }
 
     _pointAtLink(link) {
-      this._highlight([{ side: "source", place: link.source }, { side: "target", place: link.target }], [link]);
+      this._highlight(
+        [
+          { side: "source", place: link.source },
+          { side: "target", place: link.target },
+        ],
+        [link],
+      );
       this._say({ side: "source", place: link.source }, [link]);
     }
 
@@ -386,12 +400,16 @@
         if (link.mark === "possible") notes.push("possible");
         if (link.difference === "extra") notes.push("not in the other links");
         if (link.difference === "missing") notes.splice(0, 1, "only in the other links");
-        parts.push(number ? ", " : "", isolated(this[other[word.side]].words[link[other[word.side]]]), ` ${notes.join(", ")}`);
+        parts.push(
+          number ? ", " : "",
+          isolated(this[other[word.side]].words[link[other[word.side]]]),
+          ` ${notes.join(", ")}`,
+        );
       });
       if (this.chosen && this.edits) parts.push(" · choose a word on the other side to link or unlink it");
       this.caption.replaceChildren(...parts);
     }
   }
 
-  weft.view = { View, directionOf, element, svgElement };
+  weft.view = { View };
 })();
