@@ -5,13 +5,13 @@
 (() => {
   const weft = (globalThis.weft ??= {});
 
-  const settings = { threshold: 0.5 }; // until the aligner says what suits it
+  const settings = { threshold: null }; // what suits the aligner, unless somebody chooses another one
+  const aligners = {};
   const find = (name) => document.getElementById(name);
   const kept = {
     get: (key) => attempt(() => localStorage.getItem(key)),
     set: (key, value) => attempt(() => localStorage.setItem(key, value)),
   };
-  let loading = null;
 
   /** Do what a browser may forbid. */
   function attempt(action) {
@@ -33,21 +33,39 @@
     if (text && share === null && !status.classList.contains("failed")) say.timer = setTimeout(() => say(""), 4000);
   }
 
-  /** Return the aligner, which is loaded once. */
+  /** Return the aligner that is wanted; each is loaded once. */
   function aligner() {
-    loading ??= weft.aligner
-      .load({ fast: true, onProgress: (share) => say("Loading the aligner …", share) })
-      .then((loaded) => {
-        settings.threshold = loaded.threshold;
-        say("");
-        return loaded;
-      })
-      .catch((error) => {
-        find("status").classList.add("failed");
-        say(`The aligner could not be loaded: ${error.message}`);
-        throw error;
-      });
-    return loading;
+    const isFast = !find("accurate").checked;
+    return (aligners[isFast] ??= load(isFast));
+  }
+
+  async function load(fast) {
+    try {
+      const loaded = await weft.aligner.load({ fast, onProgress: (share) => say("Loading the aligner …", share) });
+      settings.threshold ??= loaded.threshold;
+      say("");
+      return loaded;
+    } catch (error) {
+      delete aligners[fast]; // so that it can be tried again
+      find("status").classList.add("failed");
+      say(`The aligner could not be loaded: ${error.message}`);
+      throw error;
+    }
+  }
+
+  function listenToAccuracy() {
+    const { files, hasFast } = weft.manifest;
+    const more = Object.keys(files).filter((name) => name.startsWith("accurate."));
+    const megabytes = more.reduce((sum, name) => sum + files[name].bytes, 0) / 1e6;
+    find("accurate-choice").hidden = !hasFast;
+    find("accurate").checked = !hasFast;
+    find("accurate-choice").lastElementChild.textContent =
+      `Align more accurately, and more slowly (loads ${megabytes.toFixed(0)} MB more)`;
+    find("accurate").addEventListener("change", () => {
+      parts.sentences.align();
+      parts.markup.transfer();
+      parts.file.alignAgain();
+    });
   }
 
   /**
@@ -154,5 +172,6 @@
   listenToTheme();
   listenToKeys();
   listenToMenus();
+  listenToAccuracy();
   parts.sentences.align();
 })();

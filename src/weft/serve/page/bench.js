@@ -7,7 +7,7 @@
   const { toggled, marked, cleared } = weft.editor;
 
   /**
-   * @typedef {{threshold: number}} Settings shared by all benches
+   * @typedef {{threshold: number | null}} Settings shared by all benches; null until the aligner is there
    * @typedef {{changed: () => void, thresholdMoved: () => void,
    *   compare: (pair: weft.pairs.Pair) => {reference: weft.linkFiles.Gold, counts: number[]} | null}} Listeners
    */
@@ -89,12 +89,12 @@
       this._find(".stage.lines").hidden = showsHeat;
       this._find(".stage.heat").hidden = this._find(".directions").hidden = !showsHeat;
       const slider = this._find(".slider input");
-      slider.value = settings.threshold;
+      slider.value = settings.threshold ?? 0.5;
       slider.disabled = !pair || pair.isChecked || Boolean(pair.given);
       slider.title = pair?.isChecked
         ? "Corrected links stay as they are; Reset lets the threshold choose again"
         : "The probability that a link needs";
-      this._find(".slider output").value = settings.threshold.toFixed(2);
+      this._find(".slider output").value = settings.threshold?.toFixed(2) ?? "";
       this._find(".undo").disabled = !pair?.history.canUndo;
       this._find(".redo").disabled = !pair?.history.canRedo;
       this._find(".reset").disabled = !pair?.isChecked;

@@ -107,6 +107,15 @@
       this._alignAll();
     }
 
+    /** Align anew, for another aligner. */
+    alignAgain() {
+      if (!this.rows) return;
+      this.job?.abort();
+      for (const pair of this.pairs) pair.forget();
+      this._open(this.current);
+      this._alignAll();
+    }
+
     async _alignAll() {
       const job = (this.job = new AbortController());
       this._showProgress();

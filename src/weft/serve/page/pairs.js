@@ -52,6 +52,11 @@
       return this.history.present !== null;
     }
 
+    /** Forget what the aligner said. */
+    forget() {
+      this.cells = this.probabilities = this._latest = undefined;
+    }
+
     /** Keep of an alignment what later thresholds need. */
     keep({ matrix, score }) {
       if (!this.given) this.score = score;

@@ -68,6 +68,7 @@
     }
 
     _later() {
+      this._setBusy(true);
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.align(), PAUSE);
     }
@@ -75,10 +76,17 @@
     /** Align what stands there now. */
     async align() {
       const turn = (this.turn += 1);
+      this._setBusy(true);
       const [source, target] = this.fields.map((field) => ({ text: field.value }));
       const pair = new weft.pairs.Pair({ source, target }, 1, this.spaced.checked);
       const result = await weft.app.align(pair);
-      if (turn === this.turn) this.bench.show(pair, result);
+      if (turn !== this.turn) return;
+      this.bench.show(pair, result);
+      this._setBusy(false);
+    }
+
+    _setBusy(isBusy) {
+      this.bench.root.setAttribute("aria-busy", String(isBusy));
     }
   }
 

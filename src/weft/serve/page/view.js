@@ -192,7 +192,7 @@
           const group = svgElement("g", { class: `link ${link.mark} ${link.difference}` });
           const way = this._way(link);
           if (this.bandOf.source[link.source] !== this.bandOf.target[link.target]) group.classList.add("far");
-          group.dataset.link = number;
+          Object.assign(group.dataset, { link: number, source: link.source, target: link.target });
           const strength = (group.classList.contains("far") ? 0.12 : 0.3) + 0.6 * link.probability;
           group.style.setProperty("--strength", link.difference === "missing" ? 0.9 : strength);
           group.append(svgElement("path", { d: way, class: "hit" }), svgElement("path", { d: way }));
