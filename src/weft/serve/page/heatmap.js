@@ -29,7 +29,7 @@
       this.extent = element("div", { class: "extent" }, this.canvas);
       this.scroller = element(
         "div",
-        { class: "scroller", tabindex: "0", role: "application", "aria-roledescription": "heat map" },
+        { class: "scroller", tabindex: "0", role: "application", "aria-label": "Heat map" },
         this.extent,
       );
       this.caption = element("p", { class: "caption", "aria-live": "polite" });

@@ -59,7 +59,8 @@
 
     /** Keep of an alignment what later thresholds need. */
     keep({ matrix, score }) {
-      if (!this.given) this.score = score;
+      if (this.given) return;
+      this.score = score;
       const cells = [];
       matrix.forEach((probability, cell) => probability >= LEAST && cells.push(cell));
       this._latest = null;
