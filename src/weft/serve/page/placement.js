@@ -20,7 +20,7 @@
   const { bisectLeft, bisectRight, listOf, Waiting } = weft.collections;
 
   const FLOOR = 0.25; // probabilities below this do not cross a tag, and make no part of an element that is split
-  const LIKELY = Math.fround(0.05); // a probability that is better than none
+  const LIKELY = 0.05; // a probability that is better than none
   const NEARNESS = Array.from({ length: 20 }, (_, far) => Math.exp(-far / 3)); // of words so far to the side of a tag
   const SPACES = 10; // in a row that are looked at
   const TOUCHED = 0.5; // what it is worth to a tag to be beside the translation of the word that it touches
