@@ -140,6 +140,10 @@ def test_random_markup(page: Page) -> None:
     assert_equal_to_python(page, cases())
 
 
+QUOTED = ["„", "“", "«", "»", "[", "]", "(", ")", '"', "‘", "’"]
+NAMES = ["Save", "OpenSave", "ENEN", "DEDE", "aa", "Öl-Land", "ǅ", "𝐀b", "²", "7", "O'Hara", "%s", "{0}", *QUOTED]
+
+
 def random_parts(number: int) -> str:
     """What looks like markup, text, and any character that Python and the browser know."""
     generator = random.Random(number)
@@ -148,8 +152,10 @@ def random_parts(number: int) -> str:
         kind = generator.random()
         if kind < 0.5:
             parts.append(generator.choice(PARTS))
-        elif kind < 0.9:
+        elif kind < 0.7:
             parts.append(random_text(generator, 3))
+        elif kind < 0.95:
+            parts.append(generator.choice(NAMES) + generator.choice(["", " "]))
         else:
             character = chr(generator.choice([generator.randrange(0x3000), generator.randrange(0x110000)]))
             parts.append(character if unicodedata.category(character) not in ("Cn", "Cs") else "x")
