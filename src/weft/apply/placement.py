@@ -25,7 +25,7 @@ from weft.text.words import Sentence, Span
 
 _FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
 _LIKELY = 0.05  # a probability that is better than none
-_NEARNESS = np.exp(-np.arange(20, dtype=np.float32) / 3)  # what words count that are so far to the side of a tag
+_NEARNESS = np.exp(-np.arange(20) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
 

@@ -75,13 +75,12 @@ def border_costs(sentence: Sentence) -> list[float]:
 def shared_borders(source: str, borders: Iterable[int], target: str) -> Iterator[int]:
     """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O."""
     words = _letters(source)
-    inside = [(border, span) for border in borders if (span := _word_around(words, border))]
-    if inside:
-        places = defaultdict(list)
-        for start, end in _letters(target):
-            places[target[start:end]].append(start)
-        for border, (start, end) in inside:
-            yield from (place + border - start for place in places[source[start:end]])
+    inside: dict[str, set[int]] = defaultdict(set)  # places in words, each once however often the word is there
+    for border in borders:
+        if span := _word_around(words, border):
+            inside[source[span[0] : span[1]]].add(border - span[0])
+    for start, end in _letters(target) if inside else ():
+        yield from (start + place for place in inside.get(target[start:end], ()))
 
 
 def _letters(text: str) -> list[Span]:

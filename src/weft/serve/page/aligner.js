@@ -28,6 +28,9 @@
    *   backward: Float32Array, links: weft.links.Link[], score: number}} Alignment
    */
 
+  /** What is thrown if a sentence has more pieces than the model takes. */
+  class TooLong extends Error {}
+
   class Aligner {
     /**
      * @param {weft.subwords.Subwords} subwords
@@ -57,7 +60,7 @@
       const [rows, columns] = [source.words.length, target.words.length];
       const sides = [source, target].map((sentence) => this.subwords.encode(sentence));
       for (const { ids } of sides) {
-        if (ids.length > this.mostPieces) throw new Error(describeTooLong(ids.length, this.mostPieces));
+        if (ids.length > this.mostPieces) throw new TooLong(describeTooLong(ids.length, this.mostPieces));
       }
       if (sides.some(({ ids }) => !ids.length)) {
         const [matrix, forward, backward] = [0, 1, 2].map(() => new Float32Array(rows * columns));
@@ -155,5 +158,5 @@
     return new Aligner(subwords, sessions, tables, weft.manifest);
   }
 
-  weft.aligner = { load };
+  weft.aligner = { load, TooLong };
 })();

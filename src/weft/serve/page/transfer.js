@@ -18,8 +18,8 @@
    * Return a target with the markup of its source.
    *
    * Markup that the target has already is taken out first; if the source has none, the target stays as it is.
-   * @param {(source: Sentence, target: Sentence) => Promise<{matrix: Float32Array | null}>} align asked only if links
-   *   matter; a matrix of null: the sentences are too long, and nothing is known but lengths
+   * @param {(source: Sentence, target: Sentence) => Promise<{matrix: Float32Array}>} align asked only if links matter;
+   *   if it throws `weft.aligner.TooLong`, tags are placed by length
    * @param {string} source as it stands in a file, with entities and all
    * @param {string} target the same
    * @param {object} [options]
@@ -44,7 +44,20 @@
       return withMarkup(marked, translation, wholeSentence(marked.text), wholeSentence(translation.text), null);
     }
     const [from, to] = sentencesToAlign(marked, translation);
-    return withMarkup(marked, translation, from, to, (await align(from, to)).matrix, split);
+    return withMarkup(marked, translation, from, to, await probabilities(align, from, to), split);
+  }
+
+  /**
+   * Return the probabilities of links between the words of two sentences; null if one of these is too long.
+   * @returns {Promise<Float32Array | null>} (source words × target words)
+   */
+  async function probabilities(align, source, target) {
+    try {
+      return (await align(source, target)).matrix;
+    } catch (error) {
+      if (error instanceof weft.aligner.TooLong) return null;
+      throw error;
+    }
   }
 
   /**

@@ -5,6 +5,7 @@
  */
 (() => {
   const weft = (globalThis.weft ??= {});
+  const { WORD } = weft.characters;
 
   /** @typedef {[number, number]} Span start and end of a stretch: text.slice(start, end) */
 
@@ -26,8 +27,7 @@
   const INVISIBLE =
     "\\u00ad\\u061c\\u180e\\u200c-\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff\\u{e0001}-\\u{e007f}";
   // White space is Python's, not that of JavaScript's \s; and a zero-width space and ▁ as well.
-  const SPACE =
-    "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\u200b\\u2581";
+  const SPACE = `${weft.characters.SPACE}\\u200b\\u2581`;
   const CYRILLIC = "\\u0400-\\u052f";
   const ARABIC = "\\u0621-\\u063a\\u0641-\\u064a";
   const ARABIC_PARTS = ["ب ف ك ل س", "ه ها هم هما هن نا ني ي"]; // before the rest of a word, and after it
@@ -35,7 +35,6 @@
   const AFTER = `(?<=[${ARABIC}])[${SPACE}]+(?:${ARABIC_PARTS[1].replaceAll(" ", "|")})(?![^${SPACE}])`;
   const SKIN = "\\u{1f3fb}-\\u{1f3ff}"; // tones of emoji
   const FLAG = "\\u{1f1e6}-\\u{1f1ff}"; // letters that make flags in pairs
-  const WORD = "\\p{L}\\p{N}_"; // Python's \w
 
   // -- the rule -------------------------------------------------------------------------------------------------------
 
