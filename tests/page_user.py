@@ -4,46 +4,58 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, ConsoleMessage, Dialog, Locator, Page, expect
 
 LATE = 30_000  # milliseconds in which the model must have been loaded on a busy machine
 
 
 def open_page(browser: Browser, folder: Path, tab: str = "sentences", **context: object) -> Page:
-    """Open the page from disk as a new visitor, at one of its tabs, and wait for the first alignment.
+    """Open the page from disk as a new visitor, at one of its tabs; do not wait for the model.
 
-    Errors of the page, questions that it asks and requests to anywhere else make `close_page` fail.
+    What goes wrong makes `close_page` fail.
     """
     page = browser.new_context(**context).new_page()  # pyrefly: ignore[bad-argument-type]
-    page.set_default_timeout(10_000)
-    problems: list[str] = []
-    vars(page)["problems"] = problems
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}") or dialog.dismiss())
-    page.on("request", lambda request: problems.append(request.url) if not _is_own(request.url, folder) else None)
-    page.goto((folder / "index.html").as_uri())
-    expect(page.locator("#sentences .link").first).to_be_attached(timeout=LATE)
+    watch(page, folder)
+    page.goto((folder / "index.html").as_uri(), wait_until="domcontentloaded")
     if tab != "sentences":
         page.click(f"#tab-{tab}")
     return page
 
 
-def _is_own(url: str, folder: Path) -> bool:
-    return url.startswith((folder.as_uri(), "blob:", "data:"))
+def watch(page: Page, own: Path) -> None:
+    """Note the errors of a page, the questions that it asks, and requests for what is not its own."""
+    problems: list[str] = []
+
+    def requested(address: str) -> None:
+        if not address.startswith((own.as_uri(), "blob:", "data:")):
+            problems.append(address)
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            problems.append(message.text)
+
+    def asked(dialog: Dialog) -> None:
+        problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    vars(page)["problems"] = problems
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", said)
+    page.on("dialog", asked)
+    page.on("request", lambda request: requested(request.url))
 
 
 def close_page(page: Page) -> None:
-    """Close the page. Fails if something went wrong in it."""
+    """Close a page that was watched. Fails if something went wrong in it."""
     page.context.close()
-    assert not vars(page)["problems"]
+    assert vars(page)["problems"] == []
 
 
 def write_sentences(page: Page, source: str, target: str) -> None:
     """Write both sentences, and wait until they are aligned."""
     page.fill("#source", source)
     page.fill("#target", target)
-    expect(page.locator("#sentences .bench")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("#sentences .bench")).to_have_attribute("aria-busy", "false", timeout=LATE)
 
 
 def word(page: Page, side: str, place: int) -> Locator:
@@ -74,11 +86,15 @@ def drag(page: Page, start: Locator, end: Locator) -> None:
 
 def click_curve(page: Page, number: int, shift: bool = False) -> None:
     """Click the middle of a curve."""
-    x, y = page.locator(".view:visible .link .hit").nth(number).evaluate(
-        """(path) => {
+    x, y = (
+        page.locator(".view:visible .link .hit")
+        .nth(number)
+        .evaluate(
+            """(path) => {
             const point = path.getPointAtLength(path.getTotalLength() / 2).matrixTransform(path.getScreenCTM());
             return [point.x, point.y];
         }"""
+        )
     )
     if shift:
         page.keyboard.down("Shift")

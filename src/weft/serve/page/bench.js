@@ -85,6 +85,7 @@
     /** Draw everything anew from what is known now. */
     update() {
       const { pair, settings } = this;
+      this.root.inert = Boolean(pair) && !pair.isAligned; // there is nothing to correct yet
       const showsHeat = this._chosen(".segments") === "heat";
       this._find(".stage.lines").hidden = showsHeat;
       this._find(".stage.heat").hidden = this._find(".directions").hidden = !showsHeat;

@@ -4,6 +4,7 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
+  const { areLinks, formatGold, nameOf } = weft.linkFiles;
   const { toStringSpans } = weft.offsets;
 
   const SLICE = 40; // milliseconds of work before the browser may draw and answer
@@ -30,7 +31,7 @@
   function kindOf(lines) {
     const first = lines.find((line) => line.trim()) ?? "";
     if (first.startsWith("{")) return "jsonl";
-    if (weft.linkFiles.areLinks(lines)) return "links";
+    if (areLinks(lines)) return "links";
     return first.includes("\t") || first.includes("|||") ? "columns" : "side";
   }
 
@@ -65,29 +66,25 @@
         hasWords ? { text, spans: toStringSpans(text, offsets) } : { text },
       ]),
     );
-    if (!hasWords || !Array.isArray(given.links)) return row;
-    const isInside = (link) => Array.isArray(link) && isWord(link[0], sides[0]) && isWord(link[1], sides[1]);
-    const possible = given.possible ?? [];
-    if (![...given.links, ...possible].every(isInside)) return { ...row, problem: "a link leads out of the sentences" };
-    const links = given.links.map(([source, target, probability]) => [
-      source,
-      target,
-      typeof probability === "number" ? probability : 1,
-    ]);
+    const [links, possible, automatic] = [given.links, given.possible, given.automatic].map(linksOfJson);
+    if (!hasWords || !links) return row;
+    const isInside = ([source, target]) => isWord(source, sides[0]) && isWord(target, sides[1]);
+    if (![links, possible ?? [], automatic ?? []].flat().every(isInside)) {
+      return { ...row, problem: "a link leads out of the sentences" };
+    }
     const score = typeof given.score === "number" ? given.score : undefined;
     if (!given.checked) return { ...row, links, score };
-    const isPossible = new Set(possible.map(([source, target]) => weft.linkFiles.nameOf(source, target)));
-    const mark = ([source, target]) => [
-      source,
-      target,
-      isPossible.has(weft.linkFiles.nameOf(source, target)) ? "possible" : "sure",
-    ];
-    return {
-      ...row,
-      links: given.automatic?.every(isInside) ? given.automatic : undefined,
-      score,
-      corrected: given.links.map(mark),
-    };
+    const names = new Set((possible ?? []).map(([source, target]) => nameOf(source, target)));
+    const markOf = (source, target) => (names.has(nameOf(source, target)) ? "possible" : "sure");
+    const corrected = links.map(([source, target]) => [source, target, markOf(source, target)]);
+    return { ...row, links: automatic, score, corrected };
+  }
+
+  /** Return links of JSON in order, each with a probability; undefined if there are none. */
+  function linksOfJson(links) {
+    if (!Array.isArray(links)) return undefined;
+    const withProbability = (link) => [link?.[0], link?.[1], typeof link?.[2] === "number" ? link[2] : 1];
+    return links.map(withProbability).sort((one, two) => one[0] - two[0] || one[1] - two[1]);
   }
 
   const isWord = (place, side) => Number.isInteger(place) && place >= 0 && place < side.offsets.length;
@@ -225,7 +222,7 @@
     /** Keep the corrections; a browser that cannot has them until the page is left. */
     save() {
       const checked = this.pairs.filter((pair) => pair.isChecked);
-      const lines = checked.map((pair) => [pair.number, weft.linkFiles.formatGold(pair.history.present, 0)]);
+      const lines = checked.map((pair) => [pair.number, formatGold(pair.history.present, 0)]);
       try {
         if (lines.length) localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(lines)));
         else localStorage.removeItem(this.key);

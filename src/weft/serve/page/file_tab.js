@@ -181,6 +181,7 @@
       this.current = pair;
       this.wasChosen ||= byHand;
       this.list.mark(pair);
+      this.bench.show(pair, null); // at once, so that whatever is done next is done to this pair
       const result = await weft.app.align(pair);
       if (pair === this.current) this.bench.show(pair, result);
     }
