@@ -22,7 +22,7 @@
     }
   }
 
-  /** Say something at the top of the page for a while. @param {string} text @param {number | null} share that is done */
+  /** Say something at the top of the page for a while. @param {string} text @param {number | null} share done so far */
   function say(text, share = null) {
     const status = find("status");
     status.firstElementChild.textContent = text;
@@ -40,6 +40,7 @@
   }
 
   async function load(fast) {
+    find("status").classList.remove("failed");
     try {
       const loaded = await weft.aligner.load({ fast, onProgress: (share) => say("Loading the aligner …", share) });
       settings.threshold ??= loaded.threshold;
@@ -69,7 +70,7 @@
   }
 
   /**
-   * Align a pair; it keeps what it needs. A pair that cannot be aligned says why.
+   * Align a pair; it keeps what it needs. A pair that cannot be aligned says why. Raises Error if there is no aligner.
    * @param {weft.pairs.Pair} pair
    */
   async function align(pair) {

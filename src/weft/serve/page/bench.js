@@ -23,7 +23,7 @@
       this.pair = null;
       this.view = new weft.view.View(this._find(".stage.lines"), {
         toggle: (source, target) => this.edit((links) => toggled(links, source, target, this._newMark())),
-        mark: (source, target) => this.edit((links) => marked(links, source, target)),
+        mark: (wanted) => this.edit((links) => wanted.reduce((all, one) => marked(all, one.source, one.target), links)),
         clear: (side, place) => this.edit((links) => cleared(links, side, place)),
       });
       this.heatmap = new weft.heatmap.Heatmap(this._find(".stage.heat"), (source, target) =>
@@ -75,7 +75,7 @@
     /**
      * Show a pair.
      * @param {weft.pairs.Pair | null} pair
-     * @param {{forward: Float32Array, backward: Float32Array, matrix: Float32Array} | null} result of the aligner, if known
+     * @param {Record<"forward" | "backward" | "matrix", Float32Array> | null} result of the aligner, if it is known
      */
     show(pair, result) {
       Object.assign(this, { pair, result });

@@ -12,7 +12,10 @@
 
   /** @typedef {{name: string, rows: weft.pairs.Row[], links: string[] | null}} Corpus */
 
-  /** Return the lines of a file, which may be compressed. Raises Error. @param {File} file @returns {Promise<string[]>} */
+  /**
+   * Return the lines of a file, which may be compressed. Raises Error.
+   * @param {File} file @returns {Promise<string[]>}
+   */
   async function linesOf(file) {
     let stream = file.stream();
     if (file.name.toLowerCase().endsWith(".gz")) stream = stream.pipeThrough(new DecompressionStream("gzip"));
@@ -122,11 +125,9 @@
   }
 
   function rowsOfTwo(source, target) {
-    if (source.lines.length !== target.lines.length) {
-      throw new Error(
-        `${source.name} has ${source.lines.length} lines but ${target.name} has ${target.lines.length}; both need one line per sentence pair.`,
-      );
-    }
+    const [many, others] = [source, target].map(({ name, lines }) => `${name} has ${lines.length} lines`);
+    if (source.lines.length !== target.lines.length)
+      throw new Error(`${many} but ${others}; both need a line for each pair.`);
     return source.lines.map((text, place) => ({ source: { text }, target: { text: target.lines[place] } }));
   }
 
@@ -136,7 +137,10 @@
     length: (one, two) => one.words - two.words || one.number - two.number,
   };
 
-  /** Return pairs in an order; by doubt, the lowest score is first, and what has none is last. @param {weft.pairs.Pair[]} pairs */
+  /**
+   * Return pairs in an order; by doubt, the lowest score is first, and what has none is last.
+   * @param {weft.pairs.Pair[]} pairs @param {"doubt" | "place" | "length"} order
+   */
   function sorted(pairs, order) {
     const isEmpty = (pair) => !pair.row.source.text.trim() || !pair.row.target.text.trim(); // nothing to doubt
     if (order !== "doubt") return [...pairs].sort(orders[order]);
@@ -167,16 +171,15 @@
     }
   }
 
-  /** Return a number that differs for other text (53 bits, two sums of products that mix well). @param {string} text */
+  /** Return a name that differs for other text: two polynomials of its units. @param {string} text */
   function checksum(text) {
-    let one = 0xdeadbeef,
-      two = 0x41c6ce57;
+    let one = 0;
+    let two = 0;
     for (let place = 0; place < text.length; place += 1) {
-      const unit = text.charCodeAt(place);
-      one = Math.imul(one ^ unit, 2654435761);
-      two = Math.imul(two ^ unit, 1597334677);
+      one = (Math.imul(one, 31) + text.charCodeAt(place)) | 0;
+      two = (Math.imul(two, 65_599) + text.charCodeAt(place)) | 0;
     }
-    return (two >>> 0) * 0x200000 + (one >>> 11);
+    return `${text.length} ${one} ${two}`;
   }
 
   /** The corrections of a file, kept by the browser if it can. */

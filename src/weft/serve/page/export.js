@@ -1,6 +1,6 @@
 /**
- * What leaves the page: links as weft's other commands read them, objects as `weft align --format jsonl` writes them, and
- * pictures. Offsets count code points, as Python does.
+ * What leaves the page: links as other commands of weft read them, objects as `weft align --format jsonl` writes them,
+ * and pictures. Offsets count code points, as Python does.
  */
 "use strict";
 (() => {
@@ -18,7 +18,7 @@
     return pair.names(threshold).join(" ");
   }
 
-  /** Return the links of a pair with their marks, counted from one, as `weft evaluate` reads gold. @param {Pair} pair */
+  /** Return the links of a pair with their marks, from one on, as `weft evaluate` reads gold. @param {Pair} pair */
   function gold(pair, threshold) {
     return weft.linkFiles.formatGold(pair.links(threshold), 1);
   }
@@ -36,8 +36,8 @@
       words: shown,
       offsets: weft.offsets.toCodePointSpans(text, spans),
     });
-    const matrix = pair.matrix,
-      columns = pair.target.words.length;
+    const matrix = pair.matrix;
+    const columns = pair.target.words.length;
     const rounded = (number) => Math.round(number * 10_000) / 10_000;
     const withProbability = ([source, target]) => [source, target, rounded(matrix[source * columns + target])];
     const links = pair.links(threshold);
@@ -64,8 +64,8 @@
     const style = getComputedStyle(root);
     const shownWords = [...view.words.source, ...view.words.target];
     const right = shownWords.reduce((most, word) => Math.max(most, word.offsetLeft + word.offsetWidth), 0);
-    const width = Math.ceil(right + 2 * MARGIN),
-      height = Math.ceil(root.offsetHeight + 2 * MARGIN);
+    const width = Math.ceil(right + 2 * MARGIN);
+    const height = Math.ceil(root.offsetHeight + 2 * MARGIN);
     const svg = svgElement("svg", {
       xmlns: "http://www.w3.org/2000/svg",
       width,
@@ -98,7 +98,7 @@
         fill: getComputedStyle(word).color,
         direction: "ltr",
       });
-      text.textContent = word.textContent.replace(/[^\P{C}\p{Cf}]/gu, "\ufffd"); // control characters are not allowed in XML
+      text.textContent = word.textContent.replace(/[^\P{C}\p{Cf}]/gu, "\ufffd"); // XML has no control characters
       svg.append(text);
     }
     return svg;
@@ -106,8 +106,8 @@
 
   /** Return a picture as pixels. @param {SVGSVGElement} svg @returns {Promise<Blob>} */
   async function pixels(svg) {
-    const width = Number(svg.getAttribute("width")),
-      height = Number(svg.getAttribute("height"));
+    const width = Number(svg.getAttribute("width"));
+    const height = Number(svg.getAttribute("height"));
     const scale = Math.min(SCALE, LONGEST / width, LONGEST / height);
     const address = URL.createObjectURL(new Blob([serialised(svg)], { type: "image/svg+xml" }));
     try {

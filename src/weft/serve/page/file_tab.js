@@ -1,5 +1,5 @@
 /**
- * A file of sentence pairs: a list to page through, one pair on the bench, corrections, and other links to compare with.
+ * A file of sentence pairs: a list to page through, one pair on the bench, corrections, other links to compare with.
  */
 "use strict";
 (() => {
@@ -182,7 +182,7 @@
       this.wasChosen ||= byHand;
       this.list.mark(pair);
       this.bench.show(pair, null); // at once, so that whatever is done next is done to this pair
-      const result = await weft.app.align(pair);
+      const result = await weft.app.align(pair).catch(() => null); // the page says at its top what is wrong
       if (pair === this.current) this.bench.show(pair, result);
     }
 
@@ -207,9 +207,8 @@
       try {
         const gold = hasLinks ? parseLinks(this.goldLines, Number(find("base").value)) : null;
         if (gold && gold.length !== this.pairs.length) {
-          throw new Error(
-            `${shownCount(gold.length, "line")} but ${shownCount(this.pairs.length, "sentence pair")}; is it of other text?`,
-          );
+          const counts = `${shownCount(gold.length, "line")} but ${shownCount(this.pairs.length, "sentence pair")}`;
+          throw new Error(`${counts}; is it of other text?`);
         }
         this.gold = gold;
         this._complain("");

@@ -74,8 +74,8 @@
       const slanted = Math.abs(Math.sin(SLANT)) * widest(this.labels.source);
       this.left = Math.ceil(Math.min(widest(this.labels.target) + 16, width * 0.4));
       this.top = Math.ceil(slanted + 20);
-      const columns = this.source.words.length,
-        rows = this.target.words.length;
+      const columns = this.source.words.length;
+      const rows = this.target.words.length;
       const lean = Math.ceil(Math.cos(SLANT) * widest(this.labels.source)); // of the last words over the edge
       this.extent.style.width = `${this.left + columns * CELL + lean}px`;
       this.extent.style.height = `${this.top + rows * CELL + 4}px`;
@@ -117,8 +117,8 @@
       pen.clip();
       for (let source = columns[0]; source < columns[1]; source += 1) {
         for (let target = rows[0]; target < rows[1]; target += 1) {
-          const x = this.left + source * CELL - scrollLeft,
-            y = this.top + target * CELL - scrollTop;
+          const x = this.left + source * CELL - scrollLeft;
+          const y = this.top + target * CELL - scrollTop;
           const value = values[source * count + target];
           pen.globalAlpha = 1;
           pen.strokeStyle = colours.line;
@@ -183,8 +183,8 @@
     /** @returns {[number, number] | null} the source and the target word of the cell at the pointer */
     _cellAt(event) {
       const box = this.scroller.getBoundingClientRect();
-      const x = event.clientX - box.left,
-        y = event.clientY - box.top;
+      const x = event.clientX - box.left;
+      const y = event.clientY - box.top;
       if (!this.source || x < this.left || y < this.top) return null;
       const source = Math.floor((x - this.left + this.scroller.scrollLeft) / CELL);
       const target = Math.floor((y - this.top + this.scroller.scrollTop) / CELL);

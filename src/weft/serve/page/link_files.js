@@ -6,7 +6,7 @@
 (() => {
   const weft = (globalThis.weft ??= {});
 
-  /** @typedef {{sure: Set<string>, possible: Set<string>}} Gold links by name, `3-4`; the sure ones are possible, too */
+  /** @typedef {{sure: Set<string>, possible: Set<string>}} Gold links by name, `3-4`; sure ones are possible, too */
 
   const LINK = /^(\d{1,9})([-p])(\d{1,9})(?::[\d.]+)?$/;
   const NAACL = /^\s*0*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+[\d.]+)?\s*$/;
@@ -71,12 +71,15 @@
     return Array.from({ length: last }, (_, place) => found.get(place + 1) ?? { sure: new Set(), possible: new Set() });
   }
 
-  /** Return the number that files of links most probably begin to count with. @param {string[]} lines @returns {0 | 1} */
+  /** Return the number that lines of links most probably begin to count with. @param {string[]} lines */
   function guessBase(lines) {
     return lines.some((line) => /(^|[\s-]|p)0+($|[\s-]|p)/.test(line)) ? 0 : 1;
   }
 
-  /** Return links as a line: `-` between words that are surely linked, `p` if possibly. @param {[number, number, string][]} links */
+  /**
+   * Return links as a line, with `-` between words that are surely linked, and `p` if possibly.
+   * @param {[number, number, "sure" | "possible"][]} links @param {0 | 1} base the number of the first word
+   */
   function formatGold(links, base) {
     return links
       .map(([source, target, mark]) => `${source + base}${mark === "possible" ? "p" : "-"}${target + base}`)

@@ -89,8 +89,8 @@
       const turn = (this.turn += 1);
       showTags(this.shownSource, this.source.value);
       const options = { handling: this.handling.value, split: this.split.checked };
-      let result = "",
-        problem = "";
+      let result = "";
+      let problem = "";
       try {
         const aligner = await weft.app.aligner();
         const align = (source, target) => aligner.align(source, target);

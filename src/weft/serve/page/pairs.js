@@ -1,5 +1,5 @@
 /**
- * A sentence pair while it is looked at and corrected: its words, what the aligner says of them, and what a person says.
+ * A sentence pair while it is looked at and corrected: its words, what the aligner says of them, what a person says.
  */
 "use strict";
 (() => {
@@ -98,7 +98,7 @@
       return this.links(threshold).map(([source, target]) => weft.linkFiles.nameOf(source, target));
     }
 
-    /** Return the links as corrected, as other links are compared with, or null. @returns {weft.linkFiles.Gold | null} */
+    /** The links as corrected, to compare others with, if they are. @returns {weft.linkFiles.Gold | null} */
     get gold() {
       const links = this.history.present;
       if (!links) return null;
@@ -111,8 +111,8 @@
      * @param {number} threshold @param {{possible: Set<string>} | null} reference @returns {Link[]}
      */
     shown(threshold, reference) {
-      const matrix = this.matrix,
-        columns = this.target.words.length;
+      const matrix = this.matrix;
+      const columns = this.target.words.length;
       const links = this.links(threshold).map(([source, target, mark]) => {
         const isKnown = !reference || reference.possible.has(weft.linkFiles.nameOf(source, target));
         const probability = matrix[source * columns + target];

@@ -79,7 +79,7 @@
       this._setBusy(true);
       const [source, target] = this.fields.map((field) => ({ text: field.value }));
       const pair = new weft.pairs.Pair({ source, target }, 1, this.spaced.checked);
-      const result = await weft.app.align(pair);
+      const result = await weft.app.align(pair).catch(() => null); // the page says at its top what is wrong
       if (turn !== this.turn) return;
       this.bench.show(pair, result);
       this._setBusy(false);

@@ -25,8 +25,8 @@
   /** Draw a pair in place of its text. @param {HTMLElement} section */
   function draw(section) {
     const paragraphs = section.querySelectorAll("p");
-    const source = sentence(paragraphs[0], section.dataset.source),
-      target = sentence(paragraphs[1], section.dataset.target);
+    const source = sentence(paragraphs[0], section.dataset.source);
+    const target = sentence(paragraphs[1], section.dataset.target);
     const links = numbers(section.dataset.links).map(([from, to, probability]) => ({
       source: from,
       target: to,

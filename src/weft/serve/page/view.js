@@ -5,6 +5,7 @@
 "use strict";
 (() => {
   const weft = (globalThis.weft ??= {});
+  const { middle } = weft.bands;
   const { directionOf, element, svgElement } = weft.dom;
 
   /**
@@ -12,20 +13,13 @@
    * @typedef {"sure" | "possible"} Mark
    * @typedef {"" | "extra" | "missing"} Difference from other links: in ours alone, or in theirs alone
    * @typedef {{source: number, target: number, probability: number, mark: Mark, difference: Difference}} Link
-   * @typedef {{toggle: (source: number, target: number) => void, mark: (source: number, target: number) => void,
+   * @typedef {{toggle: (source: number, target: number) => void, mark: (links: Link[]) => void,
    *   clear: (side: Side, place: number) => void}} Edits what to call when a user changes links
    * @typedef {"source" | "target"} Side
    */
 
-  const SPREAD = 40; // pixels that may be put between words, so that the shorter line of a band is as long as the other
-  const LEAST_ROOM = 36,
-    MOST_ROOM = 116,
-    STEEPNESS = 0.22; // pixels between the lines of a band; of the reach of its curves
   const DRAG = 6; // pixels from which a pointer that is held down drags
   const other = { source: "target", target: "source" };
-
-  /** @param {HTMLElement} word */
-  const middle = (word) => word.offsetLeft + word.offsetWidth / 2;
 
   /** Return the curve between two points, upright at both ends: it never leaves the box between them. */
   function curve(x, y, otherX, otherY) {
@@ -53,7 +47,6 @@
       this.links = [];
       this.chosen = null; // the word that waits for its counterpart
       this.reached = null; // the word that Tab leads to
-      this.hint = "";
       this._listen();
       new ResizeObserver(() => this._place()).observe(this.root);
     }
@@ -117,66 +110,11 @@
       const width = this.root.clientWidth;
       if (!width || width === this.width || !this.source) return;
       this.width = width;
-      const lines = { source: this._line("source"), target: this._line("target") };
-      for (const side of ["source", "target"]) lines[side].append(...this.words[side]);
-      this.root.replaceChildren(this.curves, lines.source, lines.target);
-      const widths = {};
-      for (const side of ["source", "target"]) {
-        widths[side] = this.words[side].map((word) => {
-          const style = getComputedStyle(word);
-          return Math.min(
-            word.getBoundingClientRect().width +
-              parseFloat(style.marginInlineStart) +
-              parseFloat(style.marginInlineEnd),
-            width,
-          );
-        });
-      }
-      const links = this.links.map((link) => [link.source, link.target]);
-      const bands = weft.bands.cutIntoBands(widths.source, widths.target, links, width);
-      this.bandOf = { source: [], target: [] };
-      const shown = bands.map((band, number) => {
-        const sides = ["source", "target"].map((side) => {
-          const [first, end] = band[side];
-          const line = this._line(side);
-          line.append(...this.words[side].slice(first, end));
-          for (let place = first; place < end; place += 1) this.bandOf[side][place] = number;
-          return line;
-        });
-        const lengths = ["source", "target"].map((side) =>
-          widths[side].slice(...band[side]).reduce((sum, one) => sum + one, 0),
-        );
-        const shorter = lengths[0] < lengths[1] ? 0 : 1;
-        const count = sides[shorter].childElementCount;
-        const room = Math.abs(lengths[0] - lengths[1]) / Math.max(count - 1, 1);
-        if (count > 1) sides[shorter].style.columnGap = `${Math.min(room, SPREAD)}px`;
-        return element("div", { class: "band" }, ...sides);
-      });
-      this.root.replaceChildren(this.curves, ...shown);
-      this._makeRoom(shown);
+      this.root.replaceChildren(this.curves);
+      const directions = { source: directionOf(this.source.text), target: directionOf(this.target.text) };
+      this.bandOf = weft.bands.layOut(this.root, this.words, directions, this.links);
       this._reach(this.reached ?? this._firstWord());
       this._draw();
-    }
-
-    /** Put the lines of a band as far from each other as their curves need not to be flat. @param {HTMLElement[]} bands */
-    _makeRoom(bands) {
-      const reach = bands.map(() => 0);
-      for (const { source, target } of this.links) {
-        if (this.bandOf.source[source] !== this.bandOf.target[target]) continue;
-        const band = this.bandOf.source[source];
-        reach[band] = Math.max(
-          reach[band],
-          Math.abs(middle(this.words.source[source]) - middle(this.words.target[target])),
-        );
-      }
-      bands.forEach((band, number) => {
-        band.style.rowGap = `${Math.min(MOST_ROOM, LEAST_ROOM + reach[number] * STEEPNESS)}px`;
-      });
-    }
-
-    _line(side) {
-      const sentence = this[side];
-      return element("div", { class: `words ${side}`, dir: directionOf(sentence.text) });
     }
 
     _firstWord() {
@@ -203,8 +141,8 @@
 
     /** @param {Link} link */
     _way(link) {
-      const from = this.words.source[link.source],
-        to = this.words.target[link.target];
+      const from = this.words.source[link.source];
+      const to = this.words.target[link.target];
       const down = from.offsetTop < to.offsetTop;
       const edge = (word, below) => word.offsetTop + (below ? word.offsetHeight : 0);
       return curve(middle(from), edge(from, down), middle(to), edge(to, !down));
@@ -242,7 +180,7 @@
       const group = event.target.closest?.(".link");
       if (group && this.edits) {
         const link = this.links[group.dataset.link];
-        if (event.shiftKey || event.altKey) this.edits.mark(link.source, link.target);
+        if (event.shiftKey || event.altKey) this.edits.mark([link]);
         else this.edits.toggle(link.source, link.target);
         return;
       }
@@ -285,8 +223,8 @@
       if (!this.drag.line && Math.hypot(event.clientX - x, event.clientY - y) < DRAG) return;
       event.preventDefault();
       this.drag.line ??= this.curves.appendChild(svgElement("path", { class: "drawn" }));
-      const from = this._element(word),
-        box = this.root.getBoundingClientRect();
+      const from = this._element(word);
+      const box = this.root.getBoundingClientRect();
       const below = word.side === "source";
       const start = [middle(from), from.offsetTop + (below ? from.offsetHeight : 0)];
       this.drag.line.setAttribute("d", curve(...start, event.clientX - box.left, event.clientY - box.top));
@@ -330,7 +268,7 @@
       const changes = {
         Delete: () => this.edits.clear(word.side, word.place),
         Backspace: () => this.edits.clear(word.side, word.place),
-        p: () => this.partners[word.side][word.place].forEach((link) => this.edits.mark(link.source, link.target)),
+        p: () => this.edits.mark(this.partners[word.side][word.place]),
       };
       const action = moves[event.key] ?? (this.edits && changes[event.key]);
       if (!action) return;
@@ -340,8 +278,8 @@
 
     /** Go to the other side: to the first counterpart, or to where it would be. */
     _cross({ side, place }) {
-      const across = other[side],
-        count = this.words[across].length;
+      const across = other[side];
+      const count = this.words[across].length;
       if (!count) return;
       const links = this.partners[side][place];
       const even = Math.floor(((place + 0.5) * count) / this.words[side].length);
@@ -368,7 +306,7 @@
         links,
       );
       if (word) this._say(word, links);
-      else this.caption.replaceChildren(this.hint);
+      else this.caption.replaceChildren();
     }
 
     _pointAtLink(link) {
