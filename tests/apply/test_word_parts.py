@@ -74,6 +74,7 @@ def test_it_costs_something_to_cut_a_word() -> None:
         ("H2O is wet", [0, 3, 4], "Nass ist H2O.", []),  # at the ends of words
         ("H2O", [1], "H2O2", []),  # another word
         ("ab", [1], "ab cab ab", [1, 8]),
+        ("aa aa", [1, 4], "aa aa", [1, 4]),  # each once
         ("ENEN", [2], "DEDE 77", [2, 6]),  # each twice
         ("ENEN", [1], "DEDE", []),
     ],

@@ -31,7 +31,7 @@ _SURE = 0.7  # a probability from which the words beside do not matter
 _UNSUPPORTED = 0.1  # ε: what a link counts that has no other near it
 _PART = 0.25  # what a part of an element that is split gains at least
 _LIKELY = 0.05  # a probability that is better than none
-_NEARNESS = np.exp(-np.arange(20, dtype=np.float32) / 3)  # what words count that are so far to the side of a tag
+_NEARNESS = np.exp(-np.arange(20) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
 _SMALL = 0.4  # what it costs an element that begins with a capital to begin before a small letter

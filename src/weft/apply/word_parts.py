@@ -96,18 +96,24 @@ def shared_borders(source: str, borders: Iterable[int], target: str) -> Iterator
     DE|DE.
     """
     words = _letters(source)
-    inside = [(border, span) for border in borders if (span := _word_around(words, border))]
-    if inside:
-        places, middles = defaultdict(list), []
-        for start, end in _letters(target):
-            places[target[start:end]].append(start)
-            middle = (start + end) // 2
-            if target[start:middle] == target[middle:end]:
-                middles.append(middle)
-        for border, (start, end) in inside:
-            yield from (place + border - start for place in places[source[start:end]])
-            if source[start:border] == source[border:end]:
-                yield from middles
+    inside: dict[str, set[int]] = defaultdict(set)  # places in words, each once however often the word is there
+    is_twice = False
+    for border in borders:
+        if span := _word_around(words, border):
+            inside[source[span[0] : span[1]]].add(border - span[0])
+            is_twice = is_twice or _is_middle(source, border, span)
+    for start, end in _letters(target) if inside else ():
+        places = inside.get(target[start:end], set())
+        middle = (start + end) // 2
+        if is_twice and _is_middle(target, middle, (start, end)):
+            places = places | {middle - start}
+        yield from (start + place for place in places)
+
+
+def _is_middle(text: str, place: int, span: Span) -> bool:
+    """Tell whether a word has the same letters before a place and after it."""
+    start, end = span
+    return place - start == end - place and text[start:place] == text[place:end]
 
 
 def _letters(text: str) -> list[Span]:
