@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from given_links import transfer_by
-
-from weft.apply.placement import in_context
 
 
 @pytest.mark.parametrize(
@@ -174,19 +171,3 @@ def test_elements_may_cross(links: str, source: str, target: str, expected: str)
 )
 def test_without_links_lengths_decide(links: str | None, source: str, target: str, expected: str) -> None:
     assert transfer_by(links, source, target, handling="xml") == expected
-
-
-def test_words_that_are_there_twice_are_told_apart_by_the_words_beside() -> None:
-    """Of «red house … old house», with «rotes Haus … altes Haus»."""
-    adjectives, houses = np.eye(2) * 0.9, np.full((2, 2), 0.45)
-    matrix = np.zeros((4, 4), np.float32)
-    matrix[::2, ::2], matrix[1::2, 1::2] = adjectives, houses
-    found = in_context(matrix)
-    assert found[1, 1] > 0.6 > 0.3 > found[1, 3] and found[3, 3] > 0.6 > 0.3 > found[3, 1]
-    assert np.allclose(found.sum(0), matrix.sum(0), atol=0.05) and np.allclose(found.sum(1), matrix.sum(1), atol=0.05)
-
-
-def test_what_is_sure_or_alone_stays_as_it_is() -> None:
-    matrix = np.array([[0.8, 0.75, 0.0], [0.0, 0.0, 0.3]], np.float32)
-    assert np.allclose(in_context(matrix), matrix)
-    assert in_context(np.zeros((0, 2), np.float32)).shape == (0, 2)

@@ -16,19 +16,17 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from weft.apply.elements import Element, Leaning, TagKind
+from weft.apply.link_context import in_context
 from weft.apply.spans import gains, shares
 from weft.apply.word_parts import Copies, Stretch, border_costs
 from weft.text.words import Sentence, Span
 
 _FLOOR = 0.15  # probabilities below this do not count
-_SURE = 0.7  # a probability from which the words beside do not matter
-_UNSUPPORTED = 0.1  # ε: what a link counts that has no other near it
 _PART = 0.25  # what a part of an element that is split gains at least
 _LIKELY = 0.05  # a probability that is better than none
 _NEARNESS = np.exp(-np.arange(20) / 3)  # what words count that are so far to the side of a tag
@@ -56,32 +54,6 @@ def place_elements(
         [_characters(source.text, target, element, stretch) for stretch in found]
         for element, found in zip(elements, stretches, strict=True)
     ]
-
-
-def in_context(matrix: np.ndarray) -> np.ndarray:
-    """Return the probabilities of links with regard to those of the words beside. (source words, target words)
-
-    A word that is there twice shares its probability among both. What the words around it are linked to decides:
-
-        p'(s, t) ∝ p(s, t) · (ε + Σ over other (s', t') of exp(−(|s − s'| + |t − t'|) / 2) · p(s', t'))
-
-    scaled so that each word keeps its sum, which gives two results, for rows and for columns; their mean is taken. What
-    is nearly sure stays as it is.
-    """
-    near_rows, near_columns = (_nearness(size) for size in matrix.shape)
-    support = matrix * (_UNSUPPORTED + near_rows @ matrix @ near_columns - matrix)
-    scaled = (
-        support * (matrix.sum(axis, keepdims=True) / np.maximum(support.sum(axis, keepdims=True), 1e-9))
-        for axis in (0, 1)
-    )
-    return np.where(matrix >= _SURE, matrix, np.minimum(sum(scaled) / 2, 1))
-
-
-@lru_cache(maxsize=256)
-def _nearness(size: int) -> np.ndarray:
-    """Return exp(−|i − j| / 2) for all words i and j of a sentence."""
-    places = np.arange(size, dtype=np.float32)
-    return np.exp(-np.abs(places[:, None] - places) / 2)
 
 
 def _words(source: Sentence, elements: Sequence[Element]) -> list[Stretch]:
