@@ -5,34 +5,37 @@ tells which of them it is. For source words s and target words t:
 
     p'(s, t) ∝ p(s, t) · (ε + Σ over other (s', t') of exp(−(|s − s'| + |t − t'|) / 2) · p(s', t'))
 
-scaled so that each word keeps its sum, which gives two results, for source words and for target words; their mean is
-taken. What is nearly sure stays as it is.
+over words that are at most four away, scaled so that each word keeps its sum. That gives two results, for source words
+and for target words; their mean is taken. What is nearly sure stays as it is.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import math
 
 import numpy as np
 
 _SURE = 0.7  # a probability from which the words beside do not matter
 _UNSUPPORTED = 0.1  # ε: what a link counts that has no other near it
+_REACH = 4  # words to each side that count
 
 
 def in_context(matrix: np.ndarray) -> np.ndarray:
     """Return probabilities of links in their context. (source words, target words)"""
     given = matrix.astype(np.float64)
-    near_sources, near_targets = (_nearness(size) for size in given.shape)
-    supported = given * (_UNSUPPORTED + near_sources @ given @ near_targets - given)
+    supported = given * (_UNSUPPORTED + _spread(_spread(given).T).T - given)
     by_target, by_source = (_scaled(supported, given, axis) for axis in (0, 1))
     return np.where(given >= _SURE, given, np.minimum((by_target + by_source) / 2, 1))
 
 
-@lru_cache(maxsize=256)
-def _nearness(size: int) -> np.ndarray:
-    """Return exp(−|i − j| / 2) for all words i and j of a sentence."""
-    places = np.arange(size)
-    return np.exp(-np.abs(places[:, None] - places) / 2)
+def _spread(values: np.ndarray) -> np.ndarray:
+    """Return each value with those of the rows around it added, which count less with each step."""
+    found = values.copy()
+    for step in range(1, _REACH + 1):
+        weighted = values * math.exp(-step / 2)
+        found[step:] += weighted[:-step]
+        found[:-step] += weighted[step:]
+    return found
 
 
 def _scaled(values: np.ndarray, like: np.ndarray, axis: int) -> np.ndarray:

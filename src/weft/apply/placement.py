@@ -35,6 +35,7 @@ _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the 
 _SMALL = 0.4  # what it costs an element that begins with a capital to begin before a small letter
 _QUOTES = frozenset(("«»", "‹›", "“”", "„“", "‘’", "‚‘", "[]", "「」", "『』", "《》", "【】"))
 _QUOTING = frozenset("".join(_QUOTES) + "\"'(")  # what is around a stretch of the source that is quoted already
+_OPENING = frozenset(pair[0] for pair in _QUOTES)
 _REACH = 8  # words to each side of a stretch among which quotation marks are looked for
 _LOST = 0.4  # the most that a stretch may lose by taking in quotation marks: less than a word of others costs
 
@@ -182,7 +183,7 @@ class _Placer:
     def _with_quotes(self, stretch: Stretch, words: Stretch, worths: Sequence[float], room: _Room) -> Stretch:
         """Take in quotation marks around the stretch, or around a little more, if the source words have none."""
         quoted = self._source.words[max(words.first - 1, 0) : words.first + 1]
-        if not _QUOTING.isdisjoint("".join(quoted)):
+        if _OPENING.isdisjoint(self._target.text) or not _QUOTING.isdisjoint("".join(quoted)):
             return stretch
         (begin, end), target = room.within, self._target.words
         before = range(stretch.first - 1, max(begin, stretch.first - _REACH) - 1, -1)

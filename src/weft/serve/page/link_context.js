@@ -8,7 +8,7 @@
 
   const SURE = 0.7; // a probability from which the words beside do not matter
   const UNSUPPORTED = 0.1; // what a link counts that has no other near it
-  const DECAY = Math.exp(-1 / 2); // from a word to the next
+  const REACH = 4; // words to each side that count
 
   /**
    * Return probabilities of links in their context.
@@ -33,7 +33,7 @@
   }
 
   /**
-   * Add to each value all others of its line, less by DECAY with each step between them.
+   * Add to each value those around it in its line, which count less with each step.
    * @param {Float64Array} values changed in place
    * @param {number} first where the line begins
    * @param {number} step from one value of the line to the next
@@ -41,15 +41,12 @@
    */
   function spread(values, first, step, length) {
     const given = Float64Array.from({ length }, (_, place) => values[first + place * step]);
-    let before = 0;
-    for (let place = 0; place < length; place += 1) {
-      values[first + place * step] += before;
-      before = (before + given[place]) * DECAY;
-    }
-    let after = 0;
-    for (let place = length - 1; place >= 0; place -= 1) {
-      values[first + place * step] += after;
-      after = (after + given[place]) * DECAY;
+    for (let far = 1; far <= REACH; far += 1) {
+      const weight = Math.exp(-far / 2);
+      for (let place = 0; place + far < length; place += 1) {
+        values[first + (place + far) * step] += weight * given[place];
+        values[first + place * step] += weight * given[place + far];
+      }
     }
   }
 
