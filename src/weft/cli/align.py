@@ -204,7 +204,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
         tasks = with_token_lines(blocks, options.choices)
         for file, output in zip(files, outputs, strict=True):
-            file.write(output.form.start)
+            file.write(output.form.start())
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
             for file, text in zip(files, written.texts, strict=True):
                 file.write(text)
