@@ -58,7 +58,7 @@
     const { bytes, characters, parts } = weft.manifest.files[name];
     const loaded = parts.map(async (address) => {
       await loadScript(address);
-      onCharacters(packed[address].length);
+      onCharacters(packed[address]?.length ?? 0);
     });
     await Promise.all(loaded);
     const text = parts.map((address) => packed[address]).join("");
