@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.align.alignment import Alignment
-from weft.align.windowed import WindowedAligner
+from weft.align.windowed import AlignsPairs
 from weft.apply.elements import Element
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.placement import place_elements
@@ -49,7 +49,7 @@ class _PlacedTag(NamedTuple):
 
 
 def transfer(
-    aligner: WindowedAligner,
+    aligner: AlignsPairs,
     pairs: Iterable[tuple[str, str]],
     handling: TagHandling = "html",
     *,

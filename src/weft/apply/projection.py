@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.align.alignment import Alignment
-from weft.align.windowed import WindowedAligner
+from weft.align.windowed import AlignsPairs
 from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
 from weft.text.units import Span
 from weft.text.words import Sentence, Text
@@ -71,7 +71,7 @@ class _Words(NamedTuple):
     tokens: list[int]  # of each word
 
 
-def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: float = STRENGTH) -> Iterator[Projected]:
+def project(aligner: AlignsPairs, sentences: Iterable[Labelled], strength: float = STRENGTH) -> Iterator[Projected]:
     """Carry the labels of sentences to their translations. Yields the labels of each translation, in order.
 
     A label is left out if its ``strength``, from 0 to 1, is less than this. A sentence that is too long has none.
