@@ -90,6 +90,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
             create_app(models, metrics, limits, tokens),
             http=connection_class(options.patience, options.most_connections),
             ws="none",
+            proxy_headers=False,
             log_config=None,
             log_level="error",
             access_log=False,

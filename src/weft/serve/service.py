@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import anyio.to_thread
-from fastapi import APIRouter, FastAPI, HTTPException, Response, Security
+from fastapi import FastAPI, HTTPException, Response, Security
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp
@@ -44,8 +46,9 @@ from weft.serve.messages import (
 )
 from weft.text.words import Sentence
 
+Asked = TypeVar("Asked", bound=Request)
+
 _MOST_MESSAGE = 300  # characters of an error that quotes a request
-_OTHER_THREADS = 16  # for requests that are answered at once
 _GUARDED = ("/align", "/transfer", "/project", "/models", "/metrics")  # need a token, if there are tokens
 _ERRORS = {
     400: "The body is not JSON.",
@@ -92,14 +95,32 @@ def loaded_models(names: Iterable[str], cores: int, batch: int, metrics: Metrics
 
 
 class Service:
-    """Answers requests. Its methods wait for their turn, so each is called in a thread of its own."""
+    """Answers requests. Each waits for its turn in a thread of its own."""
 
     def __init__(self, models: Mapping[str, Model], limits: Limits, metrics: Metrics) -> None:
         """The first model is that of requests which name none."""
         self._models, self._limits, self._metrics = models, limits, metrics
+        self._threads = ThreadPoolExecutor(limits.most_requests, "request")
 
-    def align(self, request: AlignRequest) -> AlignAnswer:
+    async def align(self, request: AlignRequest) -> Response:
         """Align sentence pairs: links between words, with probabilities."""
+        return await self._in_thread(self._align, request)
+
+    async def transfer(self, request: TransferRequest) -> Response:
+        """Give translations the inline markup of their sources."""
+        return await self._in_thread(self._transfer, request)
+
+    async def project(self, request: ProjectRequest) -> Response:
+        """Give translations the labels of their sources."""
+        return await self._in_thread(self._project, request)
+
+    async def _in_thread(self, work: Callable[[Asked], BaseModel], request: Asked) -> Response:
+        def answer() -> Response:
+            return Response(work(request).model_dump_json(), media_type="application/json")
+
+        return await asyncio.get_running_loop().run_in_executor(self._threads, answer)
+
+    def _align(self, request: AlignRequest) -> AlignAnswer:
         model, aligner = self._aligner(request)
         threshold = model.wide.aligner.threshold if request.threshold is None else request.threshold
         pairs = [(_sentence(pair.source, request.raw), _sentence(pair.target, request.raw)) for pair in request.pairs]
@@ -107,8 +128,7 @@ class Service:
         alignments = [AlignedPair.of(alignment, problem, request.format) for alignment, problem in answers]
         return AlignAnswer.model_construct(model=model.name, alignments=alignments)
 
-    def transfer(self, request: TransferRequest) -> TransferAnswer:
-        """Give translations the inline markup of their sources."""
+    def _transfer(self, request: TransferRequest) -> TransferAnswer:
         model, aligner = self._aligner(request)
         targets = transfer(
             aligner,
@@ -120,8 +140,7 @@ class Service:
         )
         return TransferAnswer.model_construct(model=model.name, targets=list(targets))
 
-    def project(self, request: ProjectRequest) -> ProjectAnswer:
-        """Give translations the labels of their sources."""
+    def _project(self, request: ProjectRequest) -> ProjectAnswer:
         model, aligner = self._aligner(request)
         sentences = [
             (_sentence(pair.source, raw=True), _sentence(pair.target, raw=True), pair.labels) for pair in request.pairs
@@ -136,7 +155,7 @@ class Service:
         ]
         return ProjectAnswer.model_construct(model=model.name, pairs=pairs)
 
-    def models(self) -> ModelsAnswer:
+    async def models(self) -> ModelsAnswer:
         """List the aligners, the default one first."""
         return ModelsAnswer(
             models=[
@@ -145,11 +164,11 @@ class Service:
             ]
         )
 
-    def health(self) -> Health:
+    async def health(self) -> Health:
         """Tell that the service is up."""
         return Health(version=weft.__version__)
 
-    def metrics(self) -> Response:
+    async def metrics(self) -> Response:
         """Give counts and times of requests, for Prometheus."""
         return Response(generate_latest(self._metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
@@ -178,19 +197,12 @@ def create_app(
 ) -> ASGIApp:
     """Return the service as an ASGI application, with a folder as its page, if there is one."""
     limits = limits or Limits()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = limits.most_requests + _OTHER_THREADS
-        yield
-
     app = FastAPI(
         title="weft",
         summary="Word alignment, markup transfer and label projection.",
         version=weft.__version__,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
-        lifespan=lifespan,
     )
     service = Service(models, limits, metrics)
     _add_routes(app, service, has_tokens=bool(tokens))
@@ -209,14 +221,15 @@ def _add_routes(app: FastAPI, service: Service, has_tokens: bool) -> None:
         del errors[401]
     # The gate has checked the token before a body is read; this tells the schema.
     security = [Security(HTTPBearer(auto_error=False))] if has_tokens else []
-    work = APIRouter(dependencies=security, responses=errors)
-    for method in (service.align, service.transfer, service.project):
-        work.post(f"/{method.__name__}")(method)
-    reading = APIRouter(dependencies=security, responses={401: errors[401]} if has_tokens else {})
-    reading.get("/models")(service.models)
-    reading.get("/metrics", response_class=PlainTextResponse)(service.metrics)
-    app.include_router(work)
-    app.include_router(reading)
+    for work, answer in (
+        (service.align, AlignAnswer),
+        (service.transfer, TransferAnswer),
+        (service.project, ProjectAnswer),
+    ):
+        app.post(f"/{work.__name__}", response_model=answer, responses=errors, dependencies=security)(work)
+    refused: dict[int | str, dict[str, Any]] = {401: errors[401]} if has_tokens else {}
+    app.get("/models", responses=refused, dependencies=security)(service.models)
+    app.get("/metrics", responses=refused, dependencies=security, response_class=PlainTextResponse)(service.metrics)
     app.get("/health")(service.health)
 
 
