@@ -36,7 +36,7 @@ class Options:
     """Tokens that clients need, one a line."""
     batch: int = 256
     """How many sentence pairs of several requests are aligned together at most; 1: each alone."""
-    most_bytes: int = 1_000_000
+    most_bytes: int = 2_000_000
     """Of the body of a request; more gets status 413."""
     most_requests: int = 128
     """That are being answered or wait for it; more get status 429."""

@@ -26,7 +26,7 @@ _NOTHING = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'n
 class Limits:
     """What a client may ask for."""
 
-    most_bytes: int = 1_000_000
+    most_bytes: int = 2_000_000
     """Of the body of a request."""
     most_requests: int = 128
     """That are complete and not answered yet, from all clients together."""

@@ -6,9 +6,9 @@ Places in text are ranges ``[start, end]`` of characters (Unicode code points), 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from weft.align.alignment import Alignment
 from weft.align.formats import FORMATS
@@ -18,7 +18,7 @@ from weft.apply.spans import STRENGTH
 from weft.config import MOST_PIECES, Merge
 from weft.text.words import Sentence
 
-MOST_PAIRS = 1_000  # in a request
+MOST_PAIRS = 100  # in a request
 MOST_CHARACTERS = 10_000  # in a sentence
 MOST_LABELS = 200  # of a sentence
 
@@ -30,6 +30,14 @@ Range = Annotated[
     tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]],
     Field(description="Half-open, counted from zero; of characters: Unicode code points."),
 ]
+
+
+def _whole(value: Any) -> Any:
+    """Return 3 for 3.0: in JSON they are the same number."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Place = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 LineFormat = Literal["pharaoh", "probabilities", "words"]
 
@@ -89,8 +97,8 @@ class SourceLabel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    start: int = Field(ge=0, description="The first character, counted from zero.")
-    end: int = Field(ge=0, description="The character after the last.")
+    start: Place = Field(description="The first character, counted from zero.")
+    end: Place = Field(description="The character after the last.")
     label: Name
     layer: Name = Field("", description="Labels of one layer that do not overlap will not overlap in the target.")
 

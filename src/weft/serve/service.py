@@ -251,11 +251,13 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     def invalid(request: HttpRequest, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
+        errors = error.errors()
+        first = errors[0]
         if first["type"] == "json_invalid":
             return problem(422, f"not JSON: {first['ctx']['error']}, at character {first['loc'][1]}")
-        place = ".".join(str(part) for part in first["loc"][1:])
-        return problem(422, f"{place}: {first['msg']}" if place else first["msg"])
+        place = _place(first)
+        messages = dict.fromkeys(one["msg"] for one in errors if _place(one) == place)  # one for each kind of value
+        return problem(422, f"{place}: {'; or: '.join(messages)}")
 
     def refused(request: HttpRequest, error: Exception) -> JSONResponse:
         assert isinstance(error, StarletteHTTPException)
@@ -271,3 +273,10 @@ def _add_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(StarletteHTTPException, refused)
     app.add_exception_handler(WeftError, failed)
     app.add_exception_handler(Exception, broken)
+
+
+def _place(error: Mapping[str, Any]) -> str:
+    """Return which member of a request is wrong, such as pairs.3.source, without the kinds of values it may have."""
+    kinds = ("list[", "literal[", "constrained-")
+    parts = [str(part) for part in error["loc"][1:]]
+    return ".".join(part for part in parts if not part.startswith(kinds)) or "the body"
