@@ -43,15 +43,21 @@ class Running:
 @contextlib.contextmanager
 def service(*options: str) -> Iterator[Running]:
     """Start ``weft serve`` on a free port, and end it as an operator would."""
-    command = [sys.executable, "-m", "weft", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "weft", "serve", "--port", "0", "--no-page", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    line = process.stderr.readline()
     try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
         yield Running(process, int(line.partition("http://127.0.0.1:")[2].split()[0]))
     finally:
         process.terminate()
-        process.wait(60)
+        process.communicate(timeout=90)
+
+
+def head_of(path: str, size: int) -> bytes:
+    """Return the head of a request with a body of JSON."""
+    lines = [f"POST {path} HTTP/1.1", "host: x", "content-type: application/json", f"content-length: {size}", "", ""]
+    return "\r\n".join(lines).encode()
 
 
 class Client:
@@ -66,10 +72,7 @@ class Client:
         if self._streams is None:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
-        head = (
-            f"POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-        )
-        writer.write(head.encode() + body)
+        writer.write(head_of(path, len(body)) + body)
         answer = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         size = int(answer.partition("content-length:")[2].split()[0])
         content = await reader.readexactly(size)

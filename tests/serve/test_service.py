@@ -31,6 +31,11 @@ def client(models: dict[str, Model]) -> TestClient:
     return TestClient(create_app(models, Metrics()), raise_server_exceptions=False)
 
 
+def ordinary_pairs() -> list[tuple[str, str]]:
+    rows = [line.split("\t") for line in ORDINARY.read_text("utf-8").splitlines()]
+    return [(row[0], row[1]) for row in rows]
+
+
 def post(client: TestClient, path: str, **members: Any) -> Any:
     answer = client.post(path, json=members)
     assert answer.status_code == 200, answer.text
@@ -63,17 +68,18 @@ def test_characters_are_code_points(client: TestClient) -> None:
 
 
 def test_options_are_those_of_the_command(client: TestClient) -> None:
-    text = [tuple(line.split("\t")[:2]) for line in ORDINARY.read_text("utf-8").splitlines()[:20]]
+    text = ordinary_pairs()[:20]
     pairs = [{"source": source, "target": target} for source, target in text]
-    for request, options in (
-        ({"fast": True}, {"fast": True}),
-        ({"merge": "union"}, {"merge": "union"}),
-        ({"threshold": 0.9}, {"threshold": 0.9}),
-        ({"reverse": True, "merge": "forward"}, {"reverse": True, "merge": "forward"}),
-    ):
-        found = post(client, "/align", pairs=pairs, raw=True, format="pharaoh", **request)["alignments"]
-        with weft.load(raw=True, **options) as aligner:
-            assert [one["line"] for one in found] == [str(one) for one in aligner.align(text)], request
+    choices: list[dict[str, Any]] = [
+        {"fast": True},
+        {"merge": "union"},
+        {"threshold": 0.9},
+        {"reverse": True, "merge": "forward"},
+    ]
+    for chosen in choices:
+        found = post(client, "/align", pairs=pairs, raw=True, format="pharaoh", **chosen)["alignments"]
+        with weft.load(raw=True, cores=1, **chosen) as aligner:
+            assert [one["line"] for one in found] == [str(one) for one in aligner.align(text)], chosen
 
 
 def test_words_may_be_given(client: TestClient) -> None:
@@ -92,7 +98,7 @@ def test_a_sentence_that_is_too_long_has_a_problem_and_the_others_have_links(cli
 
 
 def test_requests_at_the_same_time_have_the_links_that_they_have_alone(client: TestClient) -> None:
-    text = [tuple(line.split("\t")[:2]) for line in ORDINARY.read_text("utf-8").splitlines()]
+    text = ordinary_pairs()
     requests = [
         {"pairs": [{"source": source, "target": target}], "raw": True, "threshold": 0.2 + number % 3 / 5}
         for number, (source, target) in enumerate(text)

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -46,6 +47,8 @@ class Options:
     """That a request may take; then it gets status 504."""
     patience: float = 10.0
     """Seconds that a client may take to send a request, or to take its answer."""
+    no_page: bool = False
+    """Leave out the page, at /, which aligns in the browser."""
     cores: int = 0
     """How many cores of the processor to use; 0 for all."""
 
@@ -77,17 +80,24 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     import uvicorn
 
+    from weft.align.model_folder import DEFAULT_MODEL
     from weft.serve.connections import connection_class
     from weft.serve.limits import Limits, Metrics
+    from weft.serve.page_files import write_page
     from weft.serve.service import create_app, loaded_models
 
     limits, metrics = Limits(options.most_bytes, options.most_requests, options.seconds), Metrics()
+    names = options.model or (DEFAULT_MODEL,)
     with (
         _listen(options.host, options.port) as listener,
-        loaded_models(options.model or ("multi",), options.cores, options.batch, metrics) as models,
+        loaded_models(names, options.cores, options.batch, metrics) as models,
+        tempfile.TemporaryDirectory(prefix="weft-") as folder,
     ):
+        page = None if options.no_page else Path(folder) / "page"
+        if page:
+            write_page(page, names[0])
         config = uvicorn.Config(
-            create_app(models, metrics, limits, tokens),
+            create_app(models, metrics, limits, tokens, page),
             http=connection_class(options.patience, options.most_connections),
             ws="none",
             proxy_headers=False,

@@ -1,6 +1,6 @@
 """Align the sentence pairs of many requests together: those that wait while others are aligned go next, as one batch.
 
-A pair has the same links in a batch as alone. A request puts its pairs into the queue in parts, and small parts go
+A pair has the same links in a batch as alone. A request puts its pairs into the queue in parts, and cheap parts go
 first, so that a request of one sentence never waits for those of thousands.
 """
 
@@ -21,9 +21,10 @@ from weft.config import MOST_PIECES
 from weft.errors import WeftError
 from weft.text.words import Sentence
 
-_PART_CHARACTERS = 8_000  # of a part of a request, unless it is a single pair
-_BATCH_CHARACTERS = 40_000  # after which no more parts are taken into a batch
-_LAST = 1 << 62  # the characters of what is taken after everything else
+_PART_COST = 8_000  # of a part of a request, unless it is a single pair
+_BATCH_COST = 32_000  # after which no more parts are taken into a batch: some tenths of a second
+_SQUARE = 1_000  # characters of a pair whose cells cost as much as its words
+_LAST = 1 << 62  # the cost of what is taken after everything else
 
 
 class TooSlow(WeftError):
@@ -40,7 +41,7 @@ class Answer(NamedTuple):
 class _Part(NamedTuple):
     """Pairs of a request that wait."""
 
-    characters: int
+    cost: int
     number: int  # in the order of arrival
     pairs: list[SentencePair]
     wanted: Wanted
@@ -61,9 +62,8 @@ class Batcher:
 
     def put(self, pairs: list[SentencePair], wanted: Wanted) -> Future[list[Answer]]:
         """Put pairs into the queue. The future that is returned will have their answers, unless it is cancelled."""
-        characters = sum(len(side.text) for pair in pairs for side in pair)
         answers: Future[list[Answer]] = Future()
-        self._waiting.put(_Part(characters, next(self._numbers), pairs, wanted, answers))
+        self._waiting.put(_Part(sum(map(_cost, pairs)), next(self._numbers), pairs, wanted, answers))
         return answers
 
     def close(self) -> None:
@@ -82,12 +82,12 @@ class Batcher:
 
     def _take(self) -> list[_Part]:
         """Wait for parts and return as many as make a batch; none at the end."""
-        parts, pairs, characters = [], 0, 0
+        parts, pairs, cost = [], 0, 0
         part: _Part | None = self._waiting.get()
         while part is not None and part.pairs:
             parts.append(part)
-            pairs, characters = pairs + len(part.pairs), characters + part.characters
-            if pairs >= self.most_pairs or characters >= _BATCH_CHARACTERS:
+            pairs, cost = pairs + len(part.pairs), cost + part.cost
+            if pairs >= self.most_pairs or cost >= _BATCH_COST:
                 return parts
             try:
                 part = self._waiting.get_nowait()
@@ -163,16 +163,21 @@ class RequestAligner:
     def _parts(self, pairs: Iterable[SentencePair]) -> Iterator[list[SentencePair]]:
         """Yield pairs in parts that are small enough for one batch."""
         part: list[SentencePair] = []
-        characters = 0
+        cost = 0
         for pair in pairs:
-            size = sum(len(side.text) for side in pair)
-            if part and (len(part) == self._batcher.most_pairs or characters + size > _PART_CHARACTERS):
+            if part and (len(part) == self._batcher.most_pairs or cost + _cost(pair) > _PART_COST):
                 yield part
-                part, characters = [], 0
+                part, cost = [], 0
             part.append(pair)
-            characters += size
+            cost += _cost(pair)
         if part:
             yield part
+
+
+def _cost(pair: SentencePair) -> int:
+    """Return about how much it takes to align a pair, in units of a character of a short pair."""
+    characters = sum(len(side.text) for side in pair)
+    return characters + characters * characters // _SQUARE
 
 
 def _has_too_many_words(pair: SentencePair) -> bool:
