@@ -15,6 +15,7 @@ import contextlib
 import json
 import os
 import resource
+import socket
 import statistics
 import time
 from collections import Counter
@@ -88,10 +89,11 @@ async def endless_body(streams: Streams, number: int) -> str:
     reader, writer = streams
     writer.write(b"POST /align HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
     answer = asyncio.ensure_future(_answer(reader))
-    while not answer.done():
-        writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
-        await asyncio.wait([answer], timeout=0.01)
-        await writer.drain()
+    with contextlib.suppress(ConnectionError):
+        while not answer.done():
+            writer.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
+            await asyncio.wait([answer], timeout=0.01)
+            await writer.drain()
     return await answer
 
 
@@ -125,6 +127,7 @@ async def gone(streams: Streams, number: int) -> str:
 async def deaf(streams: Streams, number: int) -> str:
     """Ask for large answers one after the other, and read none of them, until the connection is closed."""
     _, writer = streams
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     pair = {"source": "a " * 900, "target": "b"}
     body = json.dumps({"pairs": [pair] * 100, "fast": True}).encode()

@@ -41,9 +41,9 @@ class Running:
 
 
 @contextlib.contextmanager
-def service(*options: str) -> Iterator[Running]:
+def service(*options: str, page: bool = False) -> Iterator[Running]:
     """Start ``weft serve`` on a free port, and end it as an operator would."""
-    command = [sys.executable, "-m", "weft", "serve", "--port", "0", "--no-page", *options]
+    command = [sys.executable, "-m", "weft", "serve", "--port", "0", *([] if page else ["--no-page"]), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None

@@ -41,7 +41,7 @@ class Options:
     """Of the body of a request; more gets status 413."""
     most_requests: int = 128
     """That are being answered or wait for it; more get status 429."""
-    most_connections: int = 512
+    most_connections: int = 400
     """At a time; if there are more, those that send nothing are closed."""
     seconds: float = 30.0
     """That a request may take; then it gets status 504."""

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+_SLOW = 1.0  # seconds without a whole request, after which a connection may have to make room
+
 
 class Connection(H11Protocol):
     """A connection that ends if its client sends a request, or takes an answer, too slowly.
 
-    If there are too many connections, the one that has been without a whole request for longest makes room. So clients
+    If there are too many connections, those that have been without a whole request for longest make room. So clients
     that open many and send little harm nobody but themselves.
     """
 
     patience: float
     """Seconds for a whole request, and for taking an answer."""
     most: int
-    """Connections at a time."""
-    incomplete: dict[Connection, None]
-    """All connections without a whole request, in the order of waiting."""
+    """Connections at a time; for a moment, until it is known which of them are slow, twice as many."""
+    incomplete: dict[Connection, float]
+    """All connections without a whole request, since when, in this order."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -32,13 +35,16 @@ class Connection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Make room for the connection, or refuse it."""
         super().connection_made(transport)
-        if len(self.connections) > self.most:
-            if not self.incomplete:
+        excess = len(self.connections) - self.most
+        if excess > 0:
+            latest = self.loop.time() - _SLOW
+            slow = [one for one, since in itertools.islice(self.incomplete.items(), excess) if since < latest]
+            for connection in slow:
+                connection._stop_waiting()
+                connection.transport.abort()
+            if excess - len(slow) > self.most:
                 self._end(503, f"{self.most:,} clients are being served already; try again in a second")
                 return
-            oldest = next(iter(self.incomplete))
-            oldest._stop_waiting()
-            oldest.transport.abort()
         self._watch()
 
     def data_received(self, data: bytes) -> None:
@@ -75,7 +81,7 @@ class Connection(H11Protocol):
             self._stop_waiting()
         elif self._request_timer is None:
             self._request_timer = self.loop.call_later(self.patience, self._too_slow)
-            self.incomplete[self] = None
+            self.incomplete[self] = self.loop.time()
 
     def _stop_waiting(self) -> None:
         if self._request_timer:

@@ -37,7 +37,7 @@ def _whole(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Place = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
+Place = Annotated[int, Field(ge=0), BeforeValidator(_whole)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 LineFormat = Literal["pharaoh", "probabilities", "words"]
 
