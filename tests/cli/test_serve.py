@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from service_attack import GOOD, attack
 from service_load import Client, Running, service
 
+ROOT = Path(__file__).parents[2]
 PAIRS = [{"source": "a b c d e " * 100, "target": "a b c d e " * 100}] * 20
 
 
@@ -90,6 +92,34 @@ def test_the_page_is_served_and_guarded(tmp_path: Path) -> None:
                 get(running, path)
             assert refused.value.code == status
             refused.value.close()
+
+
+def test_the_examples_of_the_documentation_work(running: Running) -> None:
+    page = (ROOT / "docs" / "service.md").read_text("utf-8").replace("localhost:8000", f"127.0.0.1:{running.port}")
+    commands = re.findall("^curl .*", page, re.MULTILINE)
+    found = [subprocess.run(["bash", "-c", command], capture_output=True, text=True).stdout for command in commands]
+    expected = ["alignments", "targets", "pairs", "models"]
+    assert [name for name, text in zip(expected, found, strict=True) if name in json.loads(text)] == expected
+    (program,) = re.findall("```python\n(.*?)```", page, re.DOTALL)
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
+
+
+def test_the_container_starts_the_service_as_a_user(running: Running) -> None:
+    """There is no engine here: what the file names exists, and its commands work."""
+    lines = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", "").splitlines()
+    instructions = {line.partition(" ")[0]: line.partition(" ")[2] for line in lines}
+    assert instructions["USER"] == "1000" and instructions["EXPOSE"] == "8000"
+    command = json.loads(instructions["ENTRYPOINT"]) + json.loads(instructions["CMD"])
+    assert command[:2] == ["weft", "serve"]
+    shown = subprocess.run([sys.executable, "-m", *command, "--help"], capture_output=True, text=True, check=True)
+    assert "--host" in shown.stdout
+    program, *arguments = json.loads(instructions["HEALTHCHECK"].removeprefix("CMD "))
+    assert program == "python"
+    check = [one.replace(":8000", f":{running.port}") for one in arguments]
+    assert subprocess.run([sys.executable, *check]).returncode == 0
+    closed = [one.replace(":8000", ":1") for one in arguments]
+    assert subprocess.run([sys.executable, *closed], capture_output=True).returncode == 1
 
 
 def serve(*options: str, **environment: str) -> str:
