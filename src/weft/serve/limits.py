@@ -1,4 +1,4 @@
-"""What stands between clients and the service: tokens, limits on size and number, headers, and counts of it all."""
+"""What stands between clients and the service: tokens, limits on size and number, and counts of it all."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _DISCARDED = 16  # times the limit: what is read of a body that is too large, so that its sender sees the answer
-_HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-]
-_NOTHING = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
+_TAKEN_AS_IT_IS = (b"x-content-type-options", b"nosniff")  # a browser shows no answer as something else
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,7 @@ class Gate:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = with_security(message.get("headers", []))
+                message["headers"] = [*message["headers"], _TAKEN_AS_IT_IS]
             await send(message)
 
         began = time.perf_counter()
@@ -146,12 +139,6 @@ class Gate:
         finally:
             self._at_work -= is_work
             self._metrics.at_work.set(self._at_work)
-
-
-def with_security(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers of an answer with those that tell browsers to be careful; the page has a policy of its own."""
-    has_policy = any(name == _NOTHING[0] for name, _ in headers)
-    return [*headers, *_HEADERS, *([] if has_policy else [_NOTHING])]
 
 
 async def _refuse(refusal: Refusal, answer: Send) -> None:

@@ -61,7 +61,14 @@ _ERRORS = {
     503: "The service cannot take this now.",
     504: "The request could not be answered in time.",
 }
-_PAGE_POLICY = "frame-ancestors 'none'"  # the page itself says what it may load: nothing from elsewhere
+_PAGE_HEADERS = {
+    "cache-control": "no-cache",
+    "content-security-policy": "frame-ancestors 'none'",  # what it may load, the page says itself
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+}
 
 
 @dataclass(frozen=True)
@@ -237,7 +244,7 @@ def _add_file(app: FastAPI, path: Path, name: str) -> None:
     """Serve one file of the page."""
 
     def file() -> FileResponse:
-        return FileResponse(path, headers={"content-security-policy": _PAGE_POLICY, "cache-control": "no-cache"})
+        return FileResponse(path, headers=_PAGE_HEADERS)
 
     for place in (f"/{name}", "/") if name == "index.html" else (f"/{name}",):
         app.get(place, include_in_schema=False)(file)
