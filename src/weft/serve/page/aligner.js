@@ -11,8 +11,12 @@
   const COMPARE = "compare";
   const OPTIONS = { executionProviders: ["wasm"], enableMemPattern: false };
 
-  /** Tell onnxruntime how to start. It does so when the first session is made, and never again. */
+  /** What is computed last: the runtime does one thing at a time. */
+  let last = Promise.resolve();
+
+  /** Tell onnxruntime how to start, which it does once, when the first session is made. */
   function prepareRuntime(glue, binary) {
+    if (ort.env.wasm.wasmBinary) return;
     ort.env.wasm.numThreads = 1;
     ort.env.wasm.wasmBinary = binary;
     // A page that is opened from disk cannot import a module from there.
@@ -37,7 +41,6 @@
      */
     constructor(subwords, sessions, tables, { threshold, mostPieces }) {
       Object.assign(this, { subwords, sessions, tables, threshold, mostPieces });
-      this.last = Promise.resolve(); // the runtime computes one thing at a time
     }
 
     /**
@@ -48,8 +51,8 @@
      * @returns {Promise<Alignment>}
      */
     align(source, target) {
-      const next = this.last.then(() => this.alignNow(source, target));
-      this.last = next.catch(() => {});
+      const next = last.then(() => this.alignNow(source, target));
+      last = next.catch(() => {});
       return next;
     }
 

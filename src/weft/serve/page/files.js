@@ -55,7 +55,7 @@
   }
 
   async function readOne(name, onCharacters) {
-    const { bytes, parts } = weft.manifest.files[name];
+    const { bytes, characters, parts } = weft.manifest.files[name];
     const loaded = parts.map(async (address) => {
       await loadScript(address);
       onCharacters(packed[address].length);
@@ -63,6 +63,7 @@
     await Promise.all(loaded);
     const text = parts.map((address) => packed[address]).join("");
     parts.forEach((address) => delete packed[address]);
+    if (text.length !== characters) throw new Error(`${parts[0]} is damaged, or is not served as UTF-8`);
     return decompress(unpack(text, bytes));
   }
 
