@@ -21,7 +21,7 @@ from weft.config import MOST_PIECES
 from weft.errors import WeftError
 from weft.text.words import Sentence
 
-_PART_COST = 8_000  # of a part of a request, unless it is a single pair
+_PART_COST = 16_000  # of a part of a request, unless it is a single pair
 _BATCH_COST = 32_000  # after which no more parts are taken into a batch: some tenths of a second
 _SQUARE = 1_000  # characters of a pair whose cells cost as much as its words
 _LAST = 1 << 62  # the cost of what is taken after everything else

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI, HTTPException, Response, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse
+from fastapi.responses import FileResponse, JSONResponse
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
@@ -236,7 +236,8 @@ def _add_routes(app: FastAPI, service: Service, has_tokens: bool) -> None:
         app.post(f"/{work.__name__}", response_model=answer, responses=errors, dependencies=security)(work)
     refused: dict[int | str, dict[str, Any]] = {401: errors[401]} if has_tokens else {}
     app.get("/models", responses=refused, dependencies=security)(service.models)
-    app.get("/metrics", responses=refused, dependencies=security, response_class=PlainTextResponse)(service.metrics)
+    shown = {200: {"description": "Counts and times.", "content": {"text/plain": {"schema": {"type": "string"}}}}}
+    app.get("/metrics", responses=refused | shown, dependencies=security, response_class=Response)(service.metrics)
     app.get("/health")(service.health)
 
 
