@@ -2,7 +2,7 @@
 
     python benchmarks/service_load.py tests/ordinary/de-en.tsv --seconds 60
 
-Each request has one sentence pair, but for those of the row that says otherwise. The service runs on this machine and is
+Each request has one sentence pair, unless its row says otherwise. The service runs on this machine and is
 reached by loopback; clients share its cores. Prints requests per second, milliseconds of a request (half of them, and
 99 % of them, took no longer), milliseconds of the service's computing time for a pair, and its memory.
 """

@@ -19,6 +19,7 @@ from service_attack import GOOD, attack
 from service_load import Client, Running, service
 
 ROOT = Path(__file__).parents[2]
+TOKEN = "0123456789abcdef"
 PAIRS = [{"source": "a b c d e " * 100, "target": "a b c d e " * 100}] * 20
 
 
@@ -28,13 +29,16 @@ def running() -> Iterator[Running]:
         yield running
 
 
-def test_schemathesis_finds_no_failure(running: Running, tmp_path: Path) -> None:
-    """Requests made from the schema, right and wrong ones, are answered as it says."""
+def test_schemathesis_finds_no_failure(tmp_path: Path) -> None:
+    """Requests made from the schema, right and wrong ones, with and without a token, are answered as it says."""
+    tokens = tmp_path / "tokens"
+    tokens.write_text(TOKEN)
     program = "from schemathesis.cli import schemathesis; schemathesis()"
-    address = f"http://127.0.0.1:{running.port}/openapi.json"
     options = ["--max-examples", "10", "--phases", "coverage,fuzzing", "--seed", "1", "--no-color"]
-    command = [sys.executable, "-c", program, "run", address, *options]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    with service("--token-file", str(tokens)) as running:
+        address = f"http://127.0.0.1:{running.port}/openapi.json"
+        command = [sys.executable, "-c", program, "run", address, "-H", f"Authorization: Bearer {TOKEN}", *options]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0, result.stdout[-5_000:]
     assert "Tested: 6" in result.stdout
 
@@ -79,7 +83,7 @@ def get(running: Running, path: str) -> tuple[dict[str, str], str]:
 
 def test_the_page_is_served_and_guarded(tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
-    tokens.write_text("0123456789abcdef\n")
+    tokens.write_text(f"{TOKEN}\n")
     with service("--token-file", str(tokens), "--cores", "1", page=True) as running:
         headers, page = get(running, "/")
         assert "<!doctype html>" in page.lower() and headers["content-type"].startswith("text/html")

@@ -80,7 +80,7 @@ class Gate:
         try:
             if path != "other":
                 self._check_token(scope)
-            body = await self._read(scope, receive) if scope["method"] == "POST" else b""
+            body = await self._read(receive) if scope["method"] == "POST" else b""
             began = time.perf_counter()
             await self._pass_on(scope, body, receive, answer)
         except Refusal as refusal:
@@ -102,7 +102,7 @@ class Gate:
             error = "a token is needed: send the header 'Authorization: Bearer TOKEN'"
             raise Refusal(401, error, [(b"www-authenticate", b"Bearer")])
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, receive: Receive) -> bytes:
         """Return the body. Raises Refusal if it is too large, ConnectionAbortedError if the client goes away."""
         most, size, parts = self._limits.most_bytes, 0, []
         has_more = True
