@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from weft.align.model_folder import shipped_models
-from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, encode_pairs
+from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, encode_pairs
 from weft.config import TextConfig
 from weft.text.subwords import Subwords
 from weft.text.words import Sentence
@@ -20,7 +20,7 @@ class Corners(WindowedAligner):
         super().__init__(SUBWORDS, "mean", 0.5, raw=False, reverse=reverse, ahead=ahead)
         self.windows: list[int] = []
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
         window = list(encoded)
         self.windows.append(len(window))
         yield from (Aligned(pair, {(0, len(pair.target.ids) - 1): 1.0}, 0.5) for pair in reversed(window))

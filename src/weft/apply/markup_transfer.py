@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.align.alignment import Alignment
-from weft.align.windowed import OnLong, WindowedAligner
+from weft.align.windowed import AlignsPairs, OnLong, pass_over
 from weft.apply.elements import Element
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.placement import place_elements
@@ -53,14 +53,14 @@ class _PlacedTag(NamedTuple):
 
 
 def transfer(
-    aligner: WindowedAligner,
+    aligner: AlignsPairs,
     pairs: Iterable[tuple[str, str]],
     handling: TagHandling = "html",
     *,
     ignore_tags: Sequence[str] = (),
     split: bool = False,
     placeholders: bool = False,
-    on_long: OnLong = lambda index, pieces: None,
+    on_long: OnLong = pass_over,
 ) -> Iterator[str]:
     """Yield the target of each pair with the markup of its source.
 
@@ -86,10 +86,10 @@ def transfer(
 
 
 def _aligned(
-    aligner: WindowedAligner, sentences: dict[int, tuple[Sentence, Sentence] | None], on_long: OnLong
+    aligner: AlignsPairs, sentences: dict[int, tuple[Sentence, Sentence] | None], on_long: OnLong
 ) -> Iterator[Alignment]:
     """Yield the alignments of all sentences that are not None, given by the indices that ``on_long`` expects."""
-    wanted = {index: tuple(map(standing_apart, pair)) for index, pair in sentences.items() if pair}
+    wanted = {index: (standing_apart(pair[0]), standing_apart(pair[1])) for index, pair in sentences.items() if pair}
     indices = list(wanted)
 
     def on_long_one(number: int, pieces: int) -> None:
