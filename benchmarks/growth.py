@@ -4,10 +4,10 @@
     python benchmarks/growth.py corpus.tsv growth.jsonl --stages align --sizes 2000 --words 10 20 40 80
     python benchmarks/growth.py corpus.tsv growth.jsonl --plot docs/growth.png
 
-Each run adds a line of JSON: the CPU seconds of all processes, which other work on the machine changes little, and their
-peak memory. With ``--words``, pairs are taken whose source is about so long. Links are invented: each word with the one
-in the same place, one in ten without. ``train`` is one epoch of translation models of the preset tiny, ``tune`` the
-counts and 20 updates. Linux only.
+Each run adds a line of JSON: the CPU seconds of all processes, which other work on the machine changes little, and the
+peak of their memory. With ``--words``, pairs are taken whose source is about so long. Links are invented: each word
+with the one in the same place, one in ten without. ``train`` is one epoch of translation models of the preset tiny,
+``tune`` the counts and 20 updates. Linux only.
 """
 
 from __future__ import annotations
