@@ -110,13 +110,14 @@ def plot(measured: Sequence[dict], path: str) -> None:
         lines = sorted((one for one in measured if bool(one["words"]) == (by == "words")), key=lambda one: one["stage"])
         for stage, rows in groupby(lines, key=lambda one: one["stage"]):
             points = sorted((one[by], one[value] / (one["pairs"] / 1000 if by == "words" else 1)) for one in rows)
-            panel.plot(*zip(*points, strict=True), marker="o", label=stage)
-        panel.set(xscale="log", yscale="log" if value == "cpu_s" else "linear")
+            panel.plot(*zip(*points, strict=True), marker="o", label=stage, color=f"C{STAGES.index(stage)}")
+        if by == "pairs":
+            panel.set(xscale="log", yscale="log" if value == "cpu_s" else "linear")
         panel.set_xlabel("source words of a pair" if by == "words" else "pairs")
         panel.grid(alpha=0.3)
     axes[0].set_title("CPU seconds")
     axes[1].set(title="peak memory, MB", ylim=0)
-    axes[2].set_title("CPU seconds for 1,000 pairs")
+    axes[2].set(title="CPU seconds for 1,000 pairs", xlim=0, ylim=0)
     axes[0].legend(fontsize="small")
     figure.savefig(path, dpi=110)
 
