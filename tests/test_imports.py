@@ -13,7 +13,7 @@ import weft
 
 PACKAGE = Path(weft.__file__).parent
 LAYERS = [
-    *("errors", "interrupts", "command", "progress", "config", "config_io", "storage", "workers", "recipe"),
+    *("errors", "interrupts", "command", "progress", "config", "storage", "config_io", "workers", "recipe"),
     *("text", "links", "corpus", "align", "apply", "scoring", "serve", "model", "train", "cli"),
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -23,6 +23,7 @@ WordPair = tuple[list[str], list[str]]
 SentencePair = tuple[Sentence, Sentence]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
+_AT_ONCE = 50_000  # characters; longer texts are counted in parts, as pieces take hundreds of times the size of text
 MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
 
 
@@ -204,12 +205,22 @@ def encode_pairs(
     ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """
     for number, (source, target) in enumerate(pairs):
+        counted = max(_count_of_long(side.text, subwords) for side in (source, target))
+        if counted > MOST_PIECES:
+            on_long(first + number, counted)
+            continue
         sides = subwords.encode(source), subwords.encode(target)
         longest = max(len(side.ids) for side in sides)
         if longest > MOST_PIECES:
             on_long(first + number, longest)
         elif all(side.ids for side in sides):
             yield EncodedPair(number, *sides)
+
+
+def _count_of_long(text: str, subwords: Subwords) -> int:
+    """Return the number of pieces of a long text, but for a few where its parts meet; 0 for any other."""
+    parts = (text[start : start + _AT_ONCE] for start in range(0, len(text), _AT_ONCE))
+    return sum(len(subwords.ids(part)) for part in parts) if len(text) > _AT_ONCE else 0
 
 
 def describe_too_long(pieces: int) -> str:
