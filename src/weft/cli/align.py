@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
@@ -35,7 +34,7 @@ from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
-from weft.text.reading import Block, Corpus, Form
+from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard
 from weft.text.words import Sentence
 
 if TYPE_CHECKING:
@@ -92,6 +91,9 @@ class Options:
     """Continue FILE.partial of an interrupted command that had the same text, model and options."""
     line_buffered: bool = False
     """Answer each line before the next is read, for programs that wait for it; slower."""
+    shard: Annotated[str | None, choice("I/N", "the whole text")] = None
+    """Align the I-th of N parts of the text alone: runs of lines of about equal number. All parts, one after the other,
+    are what one command would write."""
     device: Annotated[Device | None, choice("cpu,cuda", "cpu; for a whole system a GPU if there is one")] = None
     """Where to compute; cuda needs torch."""
     cores: int = 0
@@ -111,6 +113,10 @@ class Options:
             raise WeftError(f"--resume needs --output, one file, and a format of one line a pair: {', '.join(lines)}")
         if self.resume and self.if_empty == "drop":
             raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
+        if self.shard is not None:
+            Shard.parse(self.shard)
+            if not all(form.is_line or form == FORMATS["giza"] for _, _, form in self.outputs):
+                raise WeftError(f"--shard: parts of {self.format} cannot be put together; choose another --format")
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
         if self.languages and self.languages[0] == self.languages[1]:
@@ -183,6 +189,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     if options.resume and first is not None and is_finished(first):
         say(f"weft: {first}: already finished; --resume leaves it as it is")
         return
+    lines, total = _lines_of(corpus, options.shard)
     is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
     can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
     made_by = partial(_made_by, options, plan) if can_resume else None
@@ -196,13 +203,11 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         list_dropped = None
         if options.if_empty == "drop" and first is not None:
             list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
-        progress.phase("aligning", corpus.size(), "B")
-        blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device])
-        if done:
-            blocks = _without_first(blocks, done, f"{first}.partial")
+        progress.phase("aligning", corpus.size() * len(lines) // max(total, 1), "B")
+        blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], lines[done:])
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
         warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
-        tasks = with_token_lines(blocks, options.choices)
+        tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
         for file, output in zip(files, outputs, strict=True):
             file.write(output.form.start)
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
@@ -219,6 +224,14 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
             file.write(output.form.end)
 
 
+def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
+    """Return the lines to align, counted from zero, and the number of all lines, which are counted for a shard only."""
+    if shard is None:
+        return ALL_LINES, ALL_LINES.stop
+    total = corpus.count_lines()
+    return Shard.parse(shard).lines(total), total
+
+
 def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
     names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
@@ -227,23 +240,13 @@ def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     return {
         **{name: getattr(options, name) for name in names},
         "tokens": list(options.tokens),
+        "shard": options.shard,
         "languages": list(options.languages or ()),
         "text": text,
         "model": [checksum_of(path)[:16] for path in weights],
         "device": plan.device,
         "version of weft": weft.__version__,
     }
-
-
-def _without_first(blocks: Iterable[Block], done: int, partial_file: str) -> Iterator[Block]:
-    """Yield blocks without the lines that are done already."""
-    last = 0
-    for block in blocks:
-        last = block.first_line + len(block.source) - 1
-        skip = min(max(done + 1 - block.first_line, 0), len(block.source))
-        yield block.without_first(skip)
-    if last < done:
-        raise WeftError(f"{partial_file}: has {done:,} lines, but the text {last:,}; without --resume it is made anew")
 
 
 def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, TokenLines]) -> Answer[Written]:

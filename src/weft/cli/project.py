@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import tyro
 
+from weft.cli.aligning import MOST_PROCESSES
 from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import WeftError, remedy_for_bad_lines
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from weft.apply.tagged_tokens import TaggedTokens
 
 FormName = Literal["auto", "iob2", "conllu", "jsonl"]
-_MOST_PROCESSES = 16  # each has a model in memory
 _MOST_NAMED = 10  # labels without a counterpart that are named on stderr
 _MOST_CHARACTERS = 200  # of such a label that a report has
 _COLUMNS = "UPOS,DEPREL,Entity,NER"
@@ -131,7 +131,7 @@ def project(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         blocks = read_blocks(options.file, options.target, options.form.has_token)
         first_two = list(itertools.islice(blocks, 2))
         cores = options.cores or available_cores()
-        workers = min(cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
+        workers = min(cores, MOST_PROCESSES["cpu"]) if len(first_two) == 2 else 1
         answer_block = functools.partial(_answer, options, cores // workers)
         counts: Counter[str] = Counter()
         began = time.perf_counter()
