@@ -40,6 +40,7 @@ merges = 200
 {training}
 [alignment]
 hidden = 32
+least_agreement = 0.0
 [alignment.training]
 {training}
 [guided]

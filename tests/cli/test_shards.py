@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_files import tmx_of_pairs
@@ -37,14 +38,14 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def aligned(output: Path, *files: Path, **options: object) -> bytes:
+def aligned(output: Path, *files: Path, **options: Any) -> bytes:
     """The content of the file that the command writes."""
     names = [str(file) for file in files]
-    align(Options(*names, model="ro-en", fast=True, output=str(output), **options))  # type: ignore[arg-type]
+    align(Options(*names, model="ro-en", fast=True, output=str(output), **options))
     return output.read_bytes()
 
 
-def in_shards(count: int, folder: Path, *files: Path, ending: str = "", **options: object) -> list[bytes]:
+def in_shards(count: int, folder: Path, *files: Path, ending: str = "", **options: Any) -> list[bytes]:
     shards = range(1, count + 1)
     return [aligned(folder / f"{one}{ending}", *files, shard=f"{one}/{count}", **options) for one in shards]
 
@@ -71,7 +72,7 @@ def test_two_files_into_compressed_parts(tmp_path: Path) -> None:
 def test_parts_of_a_memory(tmp_path: Path) -> None:
     memory = tmp_path / "memory.tmx"
     memory.write_text(tmx_of_pairs(ROMANIAN), "utf-8")
-    options = {"languages": ("en", "de"), "raw": True}
+    options: dict[str, Any] = {"languages": ("en", "de"), "raw": True}
     assert b"".join(in_shards(3, tmp_path, memory, **options)) == aligned(tmp_path / "whole", memory, **options)
 
 

@@ -15,6 +15,7 @@ import tyro
 import weft
 from weft.align.alignment import Alignment
 from weft.align.formats import FORMATS, SOURCE_WORDS, TARGET_WORDS, Format, FormatName
+from weft.align.tables import PARQUET
 from weft.apply.tokens import with_diagonal
 from weft.cli.aligning import (
     BLOCK_LINES,
@@ -28,7 +29,7 @@ from weft.cli.aligning import (
     plan_aligner,
 )
 from weft.cli.options import choice
-from weft.cli.output import is_finished, open_output
+from weft.cli.output import is_finished, is_table, open_output, open_table
 from weft.cli.token_choice import TokenChoice, TokenLines, with_token_lines
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
@@ -86,7 +87,7 @@ class Options:
     """Stop at a line that cannot be aligned, instead of leaving its links out with a warning."""
     output: Annotated[str | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
     """Write into this file instead of stdout; until it is finished it is called FILE.partial. One that ends in .gz,
-    .xz or .zst is compressed."""
+    .xz or .zst is compressed; one that ends in .parquet has a row for each pair, with text, words and links."""
     resume: bool = False
     """Continue FILE.partial of an interrupted command that had the same text, model and options."""
     line_buffered: bool = False
@@ -115,12 +116,24 @@ class Options:
             raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
         if self.shard is not None:
             Shard.parse(self.shard)
-            if not all(form.is_line or form == FORMATS["giza"] for _, _, form in self.outputs):
+            if FORMATS[self.format].start:
                 raise WeftError(f"--shard: parts of {self.format} cannot be put together; choose another --format")
+        self._check_tables([output for output in self.outputs if is_table(output.file)])
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
         if self.languages and self.languages[0] == self.languages[1]:
             raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
+
+    def _check_tables(self, tables: list[Output]) -> None:
+        """Raise WeftError for what Parquet files cannot do."""
+        for name, _, form in tables:
+            if form is not PARQUET:
+                raise WeftError(f"{name}: has tokens of one side, which are lines of text; choose another name")
+            if self.format != "pharaoh":
+                raise WeftError(f"{name}: Parquet has columns of its own; leave out --format {self.format}")
+            if self.resume or self.line_buffered:
+                option = "--resume" if self.resume else "--line-buffered"
+                raise WeftError(f"{option}: a Parquet file is complete or not there; smaller ones: --shard")
 
     @functools.cached_property
     def choices(self) -> list[TokenChoice]:
@@ -141,7 +154,7 @@ class Options:
         """What is written: the links and, if wanted, the tokens of each --tokens, or the links between words."""
         forms = (FORMATS[self.format], SOURCE_WORDS, TARGET_WORDS)
         return [
-            Output(file, view, form)
+            Output(file, view, PARQUET if is_table(file) and form is forms[0] else form)
             for view, files in enumerate([one.outputs or (self.output,) for one in self.choices] or [(self.output,)])
             for file, form in zip(files, forms, strict=False)
         ]
@@ -158,7 +171,7 @@ class Output(NamedTuple):
 class Written(NamedTuple):
     """The output for a block of lines."""
 
-    texts: list[str]  # for each file that is written
+    texts: list[Any]  # for each file that is written, what its format makes of the block
     dropped: list[int]  # numbers of lines that are left out
     pairs: int
 
@@ -195,11 +208,13 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     made_by = partial(_made_by, options, plan) if can_resume else None
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(visible=is_visible))
-        opened = [
-            stack.enter_context(open_output(output.file, options.files_read, made_by, options.resume))
-            for output in outputs
-        ]
-        files, done = [file for file, _ in opened], opened[0][1]
+        files, done = [], 0
+        for name, _, _ in outputs:
+            if name is not None and is_table(name):
+                files.append(stack.enter_context(open_table(name, options.files_read)))
+            else:
+                file, done = stack.enter_context(open_output(name, options.files_read, made_by, options.resume))
+                files.append(file)
         list_dropped = None
         if options.if_empty == "drop" and first is not None:
             list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
@@ -209,7 +224,8 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
         tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
         for file, output in zip(files, outputs, strict=True):
-            file.write(output.form.start)
+            if output.form.start:
+                file.write(output.form.start)
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
             for file, text in zip(files, written.texts, strict=True):
                 file.write(text)
@@ -221,7 +237,8 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
                 else:
                     progress.say(f"weft: line {number} is left out: it has no links")
         for file, output in zip(files, outputs, strict=True):
-            file.write(output.form.end)
+            if output.form.end:
+                file.write(output.form.end)
 
 
 def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
@@ -254,7 +271,7 @@ def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, Token
     block, token_lines = task
     bad: list[BadLine] = []
     size, outputs, dropped = len(block.source), options.outputs, []
-    columns: list[list[str]] = [[] for _ in outputs]
+    columns: list[list[Any]] = [[] for _ in outputs]
     for index, alignment in enumerate(aligner.stream(pairs_of(block, bad), long_lines_of(block, bad), size)):
         number = block.first_line + index
         try:
@@ -271,4 +288,5 @@ def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, Token
             views = [view if view.probabilities else with_diagonal(view) for view in views]
         for column, output in zip(columns, outputs, strict=True):
             column.append(output.form.one(views[output.view], number))
-    return Answer(Written(["".join(column) for column in columns], dropped, size), bad, block.bytes_read)
+    texts = [output.form.join(column) for column, output in zip(columns, outputs, strict=True)]
+    return Answer(Written(texts, dropped, size), bad, block.bytes_read)
