@@ -180,7 +180,7 @@ class Written(NamedTuple):
         return self.pairs
 
 
-def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
+def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
     """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
     options.check()
     corpus = Corpus.of(options.inputs, options.input_format, options.languages or ())
@@ -201,7 +201,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     first = outputs[0].file
     if options.resume and first is not None and is_finished(first):
         say(f"weft: {first}: already finished; --resume leaves it as it is")
-        return
+        return 0
     lines, total = _lines_of(corpus, options.shard)
     is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
     can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
@@ -222,11 +222,13 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], lines[done:])
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
         warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
+        pairs = 0
         tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
         for file, output in zip(files, outputs, strict=True):
             if output.form.start:
                 file.write(output.form.start)
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
+            pairs += len(written)
             for file, text in zip(files, written.texts, strict=True):
                 file.write(text)
                 if options.line_buffered:
@@ -239,6 +241,7 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         for file, output in zip(files, outputs, strict=True):
             if output.form.end:
                 file.write(output.form.end)
+    return pairs
 
 
 def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
@@ -249,10 +252,15 @@ def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
     return Shard.parse(shard).lines(total), total
 
 
+def model_checksums(folder: Path) -> list[str]:
+    """Return what tells the weights and settings of a model from those of others."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name != "README.md"]
+    return [checksum_of(path)[:16] for path in files]
+
+
 def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
     names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
-    weights = [path for path in sorted(plan.model.path.iterdir()) if path.is_file() and path.name != "README.md"]
     text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.files_read]
     return {
         **{name: getattr(options, name) for name in names},
@@ -260,7 +268,7 @@ def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
         "shard": options.shard,
         "languages": list(options.languages or ()),
         "text": text,
-        "model": [checksum_of(path)[:16] for path in weights],
+        "model": model_checksums(plan.model.path),
         "device": plan.device,
         "version of weft": weft.__version__,
     }
