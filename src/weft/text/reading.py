@@ -204,7 +204,8 @@ def _line_blocks(sides: Sequence[Lines], size: int, lines: range, jsonl: bool = 
         if side.skip(lines.start) < lines.start:
             raise WeftError(f"{side.name}: ends before line {lines.start:,}, after which to begin")
     first = lines.start + 1
-    for rows in _chunks(itertools.islice(side_by_side(names, sides), len(lines)), size):
+    rows_of_all = side_by_side(names, sides) if len(sides) > 1 else zip(*sides, strict=True)
+    for rows in _chunks(itertools.islice(rows_of_all, len(lines)), size):
         source, *target = map(list, zip(*rows, strict=True))
         bytes_read = sum(side.bytes_read() for side in sides)
         yield Block(names[0], first, source, target[0] if target else None, names[-1], bytes_read, jsonl)
