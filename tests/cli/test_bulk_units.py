@@ -7,9 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
+from pyarrow import fs, parquet
 
 from weft.cli import bulk as command
+from weft.cli import bulk_units
 from weft.cli.align import Options, align
 from weft.cli.bulk_units import Manifest, Unit, UnitAligner, units_of
 from weft.errors import WeftError
@@ -63,6 +64,26 @@ def test_a_unit_is_what_weft_align_writes(shards: Path, tmp_path: Path, scheme: 
     assert (output / unit.output).read_bytes() == expected.read_bytes()
     assert result["pairs"] == parquet.read_metadata(expected).num_rows == 3 and not result["error"]
     assert result["bytes"] == expected.stat().st_size
+
+
+def test_files_of_object_stores(shards: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())  # no local one for those who ask
+    opened: list[str] = []
+
+    def open_store(address: str) -> tuple[fs.FileSystem, str]:
+        opened.append(address)
+        return store, address.removeprefix("s3://").partition("?")[0]
+
+    monkeypatch.setattr(bulk_units, "open_store", open_store)
+    (unit, *_) = units_of(["s3://shards/?region=x"], 1, "pharaoh")
+    assert unit.input == "s3://shards/a.tsv?region=x"
+    manifest = Manifest.open("s3://links?region=x", SETTINGS)
+    store.create_dir("links")
+    manifest.add(UnitAligner("s3://links?region=x", SETTINGS | {"format": "pharaoh"})(unit._asdict()))
+    manifest.save()
+    assert opened[-1] == "s3://links/manifest.json?region=x"
+    assert sorted(path.name for path in (tmp_path / "links").iterdir()) == ["a.tsv.pharaoh.zst", "manifest.json"]
+    assert Manifest.open("s3://links?region=x", SETTINGS).has(unit) and manifest.pairs == 6
 
 
 def test_a_damaged_file_is_a_result(shards: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ def units_of(inputs: Sequence[str], parts: int, to: str) -> list[Unit]:
     for name, size in files:
         for part in range(1, parts + 1):
             place = f".{part:05}-of-{parts:05}" if parts > 1 else ""
-            output = f"{name.rpartition('/')[2]}{place}.{to}" + ("" if to == "parquet" else ".zst")
+            output = f"{_without_options(name)[0].rpartition('/')[2]}{place}.{to}" + ("" if to == "parquet" else ".zst")
             if output in units:
                 raise WeftError(f"{name}: has the name of {units[output].input}, and so have their results; rename one")
             units[output] = Unit(name, size, f"{part}/{parts}", output)
@@ -65,7 +65,7 @@ class UnitAligner:
                 with _local_copy(unit["input"], Path(folder)) as text:
                     options = Options(text, shard=unit["shard"], output=str(written), **self._settings)
                     pairs = align(options)
-                _put(written, f"{self._output}/{unit['output']}")
+                _put(written, address_in(self._output, unit["output"]))
             except (WeftError, OSError) as error:
                 return unit | {"pairs": 0, "bytes": 0, "sha256": "", "error": str(error)}
             size, checksum = written.stat().st_size, checksum_of(written)
@@ -124,7 +124,7 @@ class Manifest:
         with tempfile.TemporaryDirectory() as folder:
             written = Path(folder) / "manifest.json"
             written.write_text(json.dumps(members, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            _put(written, f"{self.folder}/manifest.json")
+            _put(written, address_in(self.folder, "manifest.json"))
 
 
 # -- files and addresses -----------------------------------------------------------------------------------------------
@@ -141,6 +141,18 @@ def open_store(address: str) -> tuple[FileSystem, str]:
         raise WeftError(f"{address}: cannot be opened: {str(error).splitlines()[0]}") from None
 
 
+def address_in(folder: str, name: str) -> str:
+    """Return the path or address of a file in a folder; options such as ?region=eu-west-1 stay at the end."""
+    base, options = _without_options(folder)
+    return f"{base.rstrip('/')}/{name}{options}"
+
+
+def _without_options(address: str) -> tuple[str, str]:
+    """Return an address and its options apart; a path has none."""
+    base, mark, options = address.partition("?") if "://" in address else (address, "", "")
+    return base, f"{mark}{options}"
+
+
 def _files(name: str) -> Iterator[tuple[str, int]]:
     """Yield the files of a folder, sorted, or the one file, each with its size; hidden ones are left out."""
     from pyarrow.fs import FileSelector, FileType
@@ -150,10 +162,10 @@ def _files(name: str) -> Iterator[tuple[str, int]]:
     if info.type == FileType.NotFound:
         raise WeftError(f"{name}: no such file or folder")
     found = [info] if info.is_file else filesystem.get_file_info(FileSelector(path, recursive=True))
-    before = name.removesuffix(path) if "://" in name else ""  # such as s3://
     for one in sorted(found, key=lambda one: one.path):
         if one.is_file and not one.base_name.startswith((".", "_")):
-            yield f"{before}{one.path}", one.size
+            inside = one.path.removeprefix(path).lstrip("/")
+            yield (address_in(name, inside) if inside else name), one.size
 
 
 @contextlib.contextmanager
