@@ -25,7 +25,7 @@ EMPTY = Alignment(Sentence.from_words([]), Sentence.from_words(["a"]))
 
 
 def written(form: FormatName, *alignments: Alignment) -> str:
-    start, end = FORMATS[form].start, FORMATS[form].end
+    start, end = FORMATS[form].start(), FORMATS[form].end
     return start + "".join(FORMATS[form].one(one, number) for number, one in enumerate(alignments, 1)) + end
 
 
@@ -61,22 +61,10 @@ def test_json_has_everything() -> None:
     assert second["links"] == [] and second["source"]["words"] == []
 
 
-def test_a_page_shows_every_pair_and_loads_nothing() -> None:
-    danger = Alignment(Sentence.from_words(["<b>&"]), Sentence.from_words(['"x"']), {(0, 0): 1.0})
-    page = written("html", HOUSE, danger, EMPTY)
-    assert page.count("<section>") == 3 and "<b>" not in page and "&lt;b&gt;&amp;" in page
-    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
-    for drawn in re.findall(r"<svg.*?</svg>", page):
-        ElementTree.fromstring(drawn)
-    assert HOUSE._repr_html_().count("<circle") == 3
-
-
-def test_a_page_fits_any_screen_and_hand() -> None:
-    page = written("html", HOUSE)
-    assert '<meta name="viewport"' in page and "prefers-color-scheme: dark" in page and "unicode-bidi: isolate" in page
-    assert page.count("tabindex=0") == 6 and page.count("class=alone") == 3  # words with and without links
-    assert page.count('<div style="overflow-x:auto"><svg') == 1
-    assert "Grey words have no link" in page and "The score, from 0 to 1" in page
+def test_notebooks_show_a_matrix() -> None:
+    drawn = HOUSE._repr_html_()
+    assert drawn.count("<circle") == 3
+    ElementTree.fromstring(drawn)
 
 
 def test_matrices_take_the_colour_of_the_text_around_them_and_cut_long_words() -> None:

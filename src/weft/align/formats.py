@@ -9,6 +9,7 @@ from html import escape
 from typing import Any, Literal, NamedTuple
 
 from weft.align.alignment import Alignment
+from weft.align.html_page import PAGE_END, page_section, page_start
 from weft.align.pictures import Panel, Picture, letters, terminal_grid, terminal_width
 from weft.text.words import Sentence
 
@@ -21,7 +22,8 @@ class Format(NamedTuple):
 
     one: Callable[[Alignment, int], Any]
     """Returns the text of an alignment; pairs are numbered from one."""
-    start: str = ""
+    start: Callable[[], str] = str
+    """Returns what stands before all pairs."""
     end: str = ""
     is_line: bool = False
     """Each alignment is one line, so that a file can be continued after an interruption."""
@@ -70,52 +72,6 @@ def _jsonl(alignment: Alignment, number: int) -> str:
 def _grid(alignment: Alignment, number: int) -> str:
     picture = Picture(alignment.source.words, alignment.target.words, (Panel("", alignment.links),))
     return terminal_grid(picture) + "\n\n"
-
-
-_PAGE_START = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Word alignment</title><style>
-:root { color-scheme: light dark; --ink: #1d2733; --pale: #66717d; --line: #d9dee5; --mark: #ffd8a8; }
-@media (prefers-color-scheme: dark) { :root { --ink: #dfe5ec; --pale: #8f9aa6; --line: #38424d; --mark: #7a4a10; } }
-body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: var(--ink); }
-section { border-top: 1px solid var(--line); padding: .8rem 0; }
-p { margin: .2rem 0; overflow-wrap: anywhere; }
-section span { padding: .1rem .15rem; border-radius: .2rem; unicode-bidi: isolate; }
-span.alone, summary, small { color: var(--pale); } span.on { background: var(--mark); color: var(--ink); }
-summary, small { font-size: .8rem; }
-</style></head><body>
-<p><small>Point at a word, tap it or reach it with the Tab key: its counterparts are marked. Grey words have no link.
-The score, from 0 to 1, says how well the two sentences fit together. In a matrix, a stronger dot is a more probable
-link.</small></p>
-"""
-_PAGE_END = """<script>
-for (const kind of ["mouseover", "focusin", "click"]) addEventListener(kind, ({target}) => {
-  const links = (target.dataset?.links || "").split(" ");
-  for (const word of target.closest?.("section")?.querySelectorAll("p span") || [])
-    word.classList.toggle("on", word === target || links.includes(word.id));
-});
-</script></body></html>
-"""
-
-
-def _section(alignment: Alignment, number: int) -> str:
-    """Return the part of the page for one sentence pair."""
-    links: dict[str, list[str]] = {}
-    for source, target in alignment.probabilities:
-        links.setdefault(f"s{number}-{source}", []).append(f"t{number}-{target}")
-        links.setdefault(f"t{number}-{target}", []).append(f"s{number}-{source}")
-    sides = []
-    for letter, words in (("s", alignment.source.words), ("t", alignment.target.words)):
-        shown = " ".join(_word(word, f"{letter}{number}-{place}", links) for place, word in enumerate(words))
-        sides.append(f"<p dir=auto>{shown}</p>")
-    head = f"<small>{number} · score {alignment.score:.2f}</small>"
-    return f"<section>{head}{''.join(sides)}<details><summary>matrix</summary>{matrix(alignment)}</details></section>\n"
-
-
-def _word(word: str, name: str, links: dict[str, list[str]]) -> str:
-    if name not in links:
-        return f'<span id="{name}" class=alone>{escape(word)}</span>'
-    return f'<span id="{name}" data-links="{" ".join(links[name])}" tabindex=0>{escape(word)}</span>'
 
 
 _CELL, _LETTER, _FONT = 22, 7.2, 13  # pixels
@@ -169,6 +125,6 @@ FORMATS: dict[FormatName, Format] = {
     "words": Format(_words, is_line=True, gap="an empty line"),
     "giza": Format(_giza),
     "jsonl": Format(_jsonl, is_line=True),
-    "html": Format(_section, _PAGE_START, _PAGE_END),
+    "html": Format(page_section, page_start, PAGE_END),
     "grid": Format(_grid),
 }

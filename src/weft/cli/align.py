@@ -116,7 +116,7 @@ class Options:
             raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
         if self.shard is not None:
             Shard.parse(self.shard)
-            if FORMATS[self.format].start:
+            if FORMATS[self.format].end:
                 raise WeftError(f"--shard: parts of {self.format} cannot be put together; choose another --format")
         self._check_tables([output for output in self.outputs if is_table(output.file)])
         if self.threshold is not None and not 0 <= self.threshold <= 1:
@@ -225,8 +225,8 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
         pairs = 0
         tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
         for file, output in zip(files, outputs, strict=True):
-            if output.form.start:
-                file.write(output.form.start)
+            if start := output.form.start():
+                file.write(start)
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
             pairs += len(written)
             for file, text in zip(files, written.texts, strict=True):

@@ -6,7 +6,7 @@ import functools
 import gc
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Lines = TypeVar("Lines", bound=Sized)
 
 BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
-MOST_PROCESSES: dict[Device, int] = {"cpu": 256, "cuda": 16}  # each has a model in memory, or in that of the GPU
+_MOST_PROCESSES: dict[Device, int] = {"cpu": 256, "cuda": 16}  # each has a model in memory, or in that of the GPU
 _MOST_WARNINGS = 10
 _OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 
@@ -74,6 +74,7 @@ class Answer(NamedTuple, Generic[Lines]):
     lines: Lines  # one for each pair, or something else that has their number as its length
     bad: list[BadLine]  # those that could not be aligned
     done: int  # in units of the progress
+    notes: Sequence[str] = ()  # what else to warn of: file, line and problem
 
 
 def answers(
@@ -93,7 +94,7 @@ def answers(
         iterator = iter(items)
         first_two = list(itertools.islice(iterator, 2))
         items = itertools.chain(first_two, iterator)
-        workers = min(plan.cores, MOST_PROCESSES[plan.device]) if len(first_two) == 2 else 1
+        workers = min(plan.cores, _MOST_PROCESSES[plan.device]) if len(first_two) == 2 else 1
     function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
     return answers_in_order(function, items, workers, progress, warnings)
 
@@ -125,7 +126,7 @@ def _answer(work: Callable[[WindowedAligner, Item], Answer[Lines]], plan: Aligne
 class Warnings:
     """Says which lines could not be aligned, as long as there are few."""
 
-    def __init__(self, progress: Progress, instead: str, strict: bool = False) -> None:
+    def __init__(self, progress: Progress, instead: str = "", strict: bool = False) -> None:
         """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them."""
         self._progress, self._instead, self._strict = progress, instead, strict
         self._count = 0
@@ -142,9 +143,10 @@ class Warnings:
                 "is the text of another format, or its second file missing?"
             )
         self._is_first = False
-        for one in bad[: max(_MOST_WARNINGS - self._count, 0)]:
-            self._progress.say(f"weft: {one}; {self._instead}")
-        self._count += len(bad)
+        warnings = [*(f"{one}; {self._instead}" for one in bad), *answer.notes]
+        for one in warnings[: max(_MOST_WARNINGS - self._count, 0)]:
+            self._progress.say(f"weft: {one}")
+        self._count += len(warnings)
 
     def end(self) -> None:
         """Say how many warnings were left out."""

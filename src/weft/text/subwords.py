@@ -161,6 +161,15 @@ class Subwords:
     def merges(self) -> int:
         return len(self) - len(_SPECIAL) - 256
 
+    def merge_table(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return all that merging needs: the pieces of the 256 bytes, and for each merge the pieces that it joins and
+        the piece that they become, in the order in which they were learned. (256,) and (merges, 3)"""
+        model = json.loads(self._tokenizer.to_str())["model"]
+        number = model["vocab"]
+        merges = [(number[left], number[right], number[left + right]) for left, right in model["merges"]]
+        single = [number[_CHARACTER_OF_BYTE[byte]] for byte in range(256)]
+        return np.array(single, np.uint32), np.array(merges, np.uint32).reshape(-1, 3)
+
     def encode(self, sentence: Sentence) -> Pieces:
         """Return the pieces of a sentence, without the end-of-sentence symbol."""
         if sentence.raw and sentence.given is not None:
