@@ -169,14 +169,13 @@ def _model_folder() -> Path:
 
 
 def _markup(data: bytes) -> None:
-    from weft.align.alignment import Alignment
     from weft.apply.markup import parse_markup
-    from weft.apply.markup_transfer import sentences_to_align, with_markup
+    from weft.apply.markup_transfer import sentences_to_place, with_markup
 
     source, _, target = data.decode("utf-8", "replace").partition("\t")
     for handling in ("html", "xml", "xliff", "markdown"):
         marked, other = parse_markup(source, handling, ("code",), target), parse_markup(target, handling)
-        with_markup(marked, other, Alignment(*sentences_to_align(marked, other)))
+        with_markup(marked, other, sentences_to_place(marked, other), None)
 
 
 def _xml(data: bytes) -> None:

@@ -22,7 +22,7 @@ from weft.progress import say
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_MOST_PROCESSES = 61  # Windows has no more
+_MOST_ON_WINDOWS = 61  # processes that one can wait for
 
 
 def available_cores() -> int:
@@ -61,7 +61,8 @@ def _start_pool(processes: int) -> ProcessPoolExecutor | None:
         _start_quiet_tracker()
         # spawn: workers start clean, whatever threads and locks the parent has
         context = multiprocessing.get_context("spawn")
-        return ProcessPoolExecutor(min(processes, _MOST_PROCESSES), context, _start_worker)
+        most = _MOST_ON_WINDOWS if sys.platform == "win32" else processes
+        return ProcessPoolExecutor(min(processes, most), context, _start_worker)
     except (OSError, ImportError, NotImplementedError) as error:  # such as a read-only /dev/shm
         say(f"weft: cannot start worker processes ({error}); going on with one process")
         return None

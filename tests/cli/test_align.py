@@ -248,7 +248,7 @@ def test_a_partial_file_that_is_longer_than_the_text_is_refused(tmp_path: Path) 
     command = [*RO_EN, "-o", tmp_path / "links", "--line-buffered"]
     assert weft(*command, "--strict", stdin=as_tsv(ROMANIAN[:3]) + b"bad\n").returncode == 1
     refused = weft(*command, "--resume", stdin=as_tsv(ROMANIAN[:2]))
-    assert refused.returncode == 1 and b"links.partial: has 3 lines, but the text 2;" in refused.stderr
+    assert refused.returncode == 1 and b"stdin: ends before line 3, after which to begin" in refused.stderr
 
 
 def test_text_of_which_no_line_can_be_read_is_refused(tmp_path: Path) -> None:

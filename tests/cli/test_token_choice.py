@@ -129,8 +129,11 @@ def test_lines_of_tokens_go_with_their_block(tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text("a\nb\nc 3\nd\ne\n")
     choice = TokenChoice("files", str(tmp_path / "tokens"), str(tmp_path / "tokens"), ())
     blocks = [Block("text", 3, [b"c", b"d"]), Block("text", 5, [b"e"])]  # as after a resume
-    found = [given for _, given in with_token_lines(blocks, [choice])]
+    found = [given for _, given in with_token_lines(blocks, [choice], 2)]
     assert found[0].tokens(choice.source, 3) == ["c", "3"] and found[1].tokens(choice.source, 5) == ["e"]
+    assert len(list(with_token_lines(blocks[:1], [choice], 2, to_end=False))) == 1
+    with pytest.raises(WeftError, match="has more lines than the text"):
+        list(with_token_lines(blocks[:1], [choice], 2))
 
 
 def test_a_file_that_was_interrupted_is_resumed(tmp_path: Path, text: Path) -> None:

@@ -90,8 +90,9 @@ def test_blocks_count_pairs_and_know_lines(ending: str, tmp_path: Path) -> None:
     assert [block.places for block in blocks] == [[5, 7], [9, 11], [13]]
     assert [pair for block in blocks for pair in block.pairs()] == [(f"text {n}", f"Text {n}") for n in range(1, 10, 2)]
     assert sum(block.bytes_read for block in blocks) == corpus.size()
-    rest = blocks[0].without_first(1)
-    assert (rest.first_line, rest.line(0), list(rest.pairs())) == (2, 7, [("text 3", "Text 3")])
+    (rest,) = corpus.blocks(lines=range(1, 3))
+    assert (rest.first_line, rest.places) == (2, [7, 9]) and next(rest.pairs()) == ("text 3", "Text 3")
+    assert corpus.count_lines() == 5
 
 
 def test_a_bad_pair_is_named_by_its_line(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from weft.train.checkpoint import write_file
 from weft.train.runlog import read_metrics
 
 TRAIN = [sys.executable, "-m", "weft.train"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 LONG = "training.updates=60"  # enough that a disturbed run is never over before the disturbance
 
 
@@ -79,7 +80,7 @@ def test_sigterm_saves_and_exits(recipe_file: Path, undisturbed: dict[str, dict]
 
 def test_two_processes_reach_the_losses_of_one(recipe_file: Path) -> None:
     run = recipe_file.parent / "two"
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", "-m", "weft.train"]
+    torchrun = [*TORCHRUN, "-m", "weft.train"]
     settings = ["training.target_tokens=800", "training.updates=20", 'directions=["forward"]']
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     subprocess.run([*torchrun, recipe_file, f"run={run}", *settings], check=True, capture_output=True, env=environment)
@@ -88,6 +89,30 @@ def test_two_processes_reach_the_losses_of_one(recipe_file: Path) -> None:
     alone = read_metrics(recipe_file.parent / "run" / "forward" / "metrics.jsonl")
     assert [line["target_tokens"] for line in rows] == [line["target_tokens"] for line in alone]
     assert [line["loss"] for line in rows] == pytest.approx([line["loss"] for line in alone], rel=1e-5)
+
+
+def test_a_rank_that_dies_goes_on_from_the_last_checkpoint(recipe_file: Path, run: Run) -> None:
+    program = recipe_file.parent / "rank.py"  # notes which process is which
+    program.write_text(
+        "import os, runpy, sys\n"
+        "open(f'{sys.argv[1]}.{os.environ[\"RANK\"]}.{os.environ[\"TORCHELASTIC_RESTART_COUNT\"]}', 'w')"
+        ".write(str(os.getpid()))\n"
+        "runpy.run_module('weft.train', run_name='__main__')\n"
+    )
+    folder = recipe_file.parent / "run" / "forward"
+    command = [*TORCHRUN, "--max-restarts=1", program, recipe_file, LONG, 'directions=["forward"]']
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}  # docs/training.md
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, text=True)
+    wait_for(folder / "checkpoint-00000010.safetensors", process)
+    os.kill(int(Path(f"{recipe_file}.1.0").read_text()), signal.SIGKILL)
+    _, messages = process.communicate()
+    assert process.returncode == 0, messages
+    assert Path(f"{recipe_file}.0.1").exists() and "going on from update" in messages
+    rows = read_metrics(folder / "metrics.jsonl")
+    assert [row["update"] for row in rows] == list(range(5, 61, 5))
+    run("undisturbed", updates=60)
+    alone = read_metrics(recipe_file.parent / "undisturbed" / "forward" / "metrics.jsonl")
+    assert [row["loss"] for row in rows] == pytest.approx([row["loss"] for row in alone], rel=1e-4)
 
 
 def test_a_finished_run_is_not_trained_again(run: Run, tmp_path: Path) -> None:

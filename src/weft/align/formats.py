@@ -18,9 +18,9 @@ FormatName = Literal["pharaoh", "probabilities", "words", "giza", "jsonl", "html
 
 
 class Format(NamedTuple):
-    """How alignments are written as text, line ends included."""
+    """How alignments are written: as text, line ends included, unless ``join`` says otherwise."""
 
-    one: Callable[[Alignment, int], str]
+    one: Callable[[Alignment, int], Any]
     """Returns the text of an alignment; pairs are numbered from one."""
     start: Callable[[], str] = str
     """Returns what stands before all pairs."""
@@ -29,6 +29,8 @@ class Format(NamedTuple):
     """Each alignment is one line, so that a file can be continued after an interruption."""
     gap: str = "a pair without links"
     """What the output has for a line that cannot be aligned."""
+    join: Callable[[list[Any]], Any] = "".join
+    """Returns what is written for several alignments."""
 
 
 def _pharaoh(alignment: Alignment, number: int) -> str:

@@ -13,6 +13,7 @@ import tyro
 import weft
 from weft.cli import (
     align,
+    bulk,
     demo,
     evaluate,
     experiments,
@@ -36,6 +37,7 @@ from weft.command import run_as_command
 
 _COMMANDS = {
     "align": align.align,
+    "bulk": bulk.bulk,
     "transfer": transfer.transfer,
     "project": project.project,
     "lexicon": lexicon.lexicon,

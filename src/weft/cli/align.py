@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ import tyro
 import weft
 from weft.align.alignment import Alignment
 from weft.align.formats import FORMATS, SOURCE_WORDS, TARGET_WORDS, Format, FormatName
+from weft.align.tables import PARQUET
 from weft.apply.tokens import with_diagonal
 from weft.cli.aligning import (
     BLOCK_LINES,
@@ -29,13 +29,13 @@ from weft.cli.aligning import (
     plan_aligner,
 )
 from weft.cli.options import choice
-from weft.cli.output import is_finished, open_output
+from weft.cli.output import is_finished, is_table, open_output, open_table
 from weft.cli.token_choice import TokenChoice, TokenLines, with_token_lines
 from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
-from weft.text.reading import Block, Corpus, Form
+from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard
 from weft.text.words import Sentence
 
 if TYPE_CHECKING:
@@ -87,11 +87,14 @@ class Options:
     """Stop at a line that cannot be aligned, instead of leaving its links out with a warning."""
     output: Annotated[str | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
     """Write into this file instead of stdout; until it is finished it is called FILE.partial. One that ends in .gz,
-    .xz or .zst is compressed."""
+    .xz or .zst is compressed; one that ends in .parquet has a row for each pair, with text, words and links."""
     resume: bool = False
     """Continue FILE.partial of an interrupted command that had the same text, model and options."""
     line_buffered: bool = False
     """Answer each line before the next is read, for programs that wait for it; slower."""
+    shard: Annotated[str | None, choice("I/N", "the whole text")] = None
+    """Align the I-th of N parts of the text alone: runs of lines of about equal number. All parts, one after the other,
+    are what one command would write."""
     device: Annotated[Device | None, choice("cpu,cuda", "cpu; for a whole system a GPU if there is one")] = None
     """Where to compute; cuda needs torch."""
     cores: int = 0
@@ -111,10 +114,26 @@ class Options:
             raise WeftError(f"--resume needs --output, one file, and a format of one line a pair: {', '.join(lines)}")
         if self.resume and self.if_empty == "drop":
             raise WeftError("--resume cannot tell where to go on if lines are left out; leave out --if-empty drop")
+        if self.shard is not None:
+            Shard.parse(self.shard)
+            if FORMATS[self.format].end:
+                raise WeftError(f"--shard: parts of {self.format} cannot be put together; choose another --format")
+        self._check_tables([output for output in self.outputs if is_table(output.file)])
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
         if self.languages and self.languages[0] == self.languages[1]:
             raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
+
+    def _check_tables(self, tables: list[Output]) -> None:
+        """Raise WeftError for what Parquet files cannot do."""
+        for name, _, form in tables:
+            if form is not PARQUET:
+                raise WeftError(f"{name}: has tokens of one side, which are lines of text; choose another name")
+            if self.format != "pharaoh":
+                raise WeftError(f"{name}: Parquet has columns of its own; leave out --format {self.format}")
+            if self.resume or self.line_buffered:
+                option = "--resume" if self.resume else "--line-buffered"
+                raise WeftError(f"{option}: a Parquet file is complete or not there; smaller ones: --shard")
 
     @functools.cached_property
     def choices(self) -> list[TokenChoice]:
@@ -135,7 +154,7 @@ class Options:
         """What is written: the links and, if wanted, the tokens of each --tokens, or the links between words."""
         forms = (FORMATS[self.format], SOURCE_WORDS, TARGET_WORDS)
         return [
-            Output(file, view, form)
+            Output(file, view, PARQUET if is_table(file) and form is forms[0] else form)
             for view, files in enumerate([one.outputs or (self.output,) for one in self.choices] or [(self.output,)])
             for file, form in zip(files, forms, strict=False)
         ]
@@ -152,7 +171,7 @@ class Output(NamedTuple):
 class Written(NamedTuple):
     """The output for a block of lines."""
 
-    texts: list[str]  # for each file that is written
+    texts: list[Any]  # for each file that is written, what its format makes of the block
     dropped: list[int]  # numbers of lines that are left out
     pairs: int
 
@@ -161,7 +180,7 @@ class Written(NamedTuple):
         return self.pairs
 
 
-def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
+def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
     """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
     options.check()
     corpus = Corpus.of(options.inputs, options.input_format, options.languages or ())
@@ -182,30 +201,34 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     first = outputs[0].file
     if options.resume and first is not None and is_finished(first):
         say(f"weft: {first}: already finished; --resume leaves it as it is")
-        return
+        return 0
+    lines, total = _lines_of(corpus, options.shard)
     is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
     can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
     made_by = partial(_made_by, options, plan) if can_resume else None
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(visible=is_visible))
-        opened = [
-            stack.enter_context(open_output(output.file, options.files_read, made_by, options.resume))
-            for output in outputs
-        ]
-        files, done = [file for file, _ in opened], opened[0][1]
+        files, done = [], 0
+        for name, _, _ in outputs:
+            if name is not None and is_table(name):
+                files.append(stack.enter_context(open_table(name, options.files_read)))
+            else:
+                file, done = stack.enter_context(open_output(name, options.files_read, made_by, options.resume))
+                files.append(file)
         list_dropped = None
         if options.if_empty == "drop" and first is not None:
             list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
-        progress.phase("aligning", corpus.size(), "B")
-        blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device])
-        if done:
-            blocks = _without_first(blocks, done, f"{first}.partial")
+        progress.phase("aligning", corpus.size() * len(lines) // max(total, 1), "B")
+        blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], lines[done:])
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
         warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
-        tasks = with_token_lines(blocks, options.choices)
+        pairs = 0
+        tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
         for file, output in zip(files, outputs, strict=True):
-            file.write(output.form.start())
+            if start := output.form.start():
+                file.write(start)
         for written in answers(partial(_answer, options), tasks, plan, progress, warnings, options.line_buffered):
+            pairs += len(written)
             for file, text in zip(files, written.texts, strict=True):
                 file.write(text)
                 if options.line_buffered:
@@ -216,34 +239,39 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
                 else:
                     progress.say(f"weft: line {number} is left out: it has no links")
         for file, output in zip(files, outputs, strict=True):
-            file.write(output.form.end)
+            if output.form.end:
+                file.write(output.form.end)
+    return pairs
+
+
+def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
+    """Return the lines to align, counted from zero, and the number of all lines, which are counted for a shard only."""
+    if shard is None:
+        return ALL_LINES, ALL_LINES.stop
+    total = corpus.count_lines()
+    return Shard.parse(shard).lines(total), total
+
+
+def model_checksums(folder: Path) -> list[str]:
+    """Return what tells the weights and settings of a model from those of others."""
+    files = [path for path in sorted(folder.iterdir()) if path.is_file() and path.name != "README.md"]
+    return [checksum_of(path)[:16] for path in files]
 
 
 def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
     names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
-    weights = [path for path in sorted(plan.model.path.iterdir()) if path.is_file() and path.name != "README.md"]
     text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.files_read]
     return {
         **{name: getattr(options, name) for name in names},
         "tokens": list(options.tokens),
+        "shard": options.shard,
         "languages": list(options.languages or ()),
         "text": text,
-        "model": [checksum_of(path)[:16] for path in weights],
+        "model": model_checksums(plan.model.path),
         "device": plan.device,
         "version of weft": weft.__version__,
     }
-
-
-def _without_first(blocks: Iterable[Block], done: int, partial_file: str) -> Iterator[Block]:
-    """Yield blocks without the lines that are done already."""
-    last = 0
-    for block in blocks:
-        last = block.first_line + len(block.source) - 1
-        skip = min(max(done + 1 - block.first_line, 0), len(block.source))
-        yield block.without_first(skip)
-    if last < done:
-        raise WeftError(f"{partial_file}: has {done:,} lines, but the text {last:,}; without --resume it is made anew")
 
 
 def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, TokenLines]) -> Answer[Written]:
@@ -251,7 +279,7 @@ def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, Token
     block, token_lines = task
     bad: list[BadLine] = []
     size, outputs, dropped = len(block.source), options.outputs, []
-    columns: list[list[str]] = [[] for _ in outputs]
+    columns: list[list[Any]] = [[] for _ in outputs]
     for index, alignment in enumerate(aligner.stream(pairs_of(block, bad), long_lines_of(block, bad), size)):
         number = block.first_line + index
         try:
@@ -268,4 +296,5 @@ def _answer(options: Options, aligner: WindowedAligner, task: tuple[Block, Token
             views = [view if view.probabilities else with_diagonal(view) for view in views]
         for column, output in zip(columns, outputs, strict=True):
             column.append(output.form.one(views[output.view], number))
-    return Answer(Written(["".join(column) for column in columns], dropped, size), bad, block.bytes_read)
+    texts = [output.form.join(column) for column, output in zip(columns, outputs, strict=True)]
+    return Answer(Written(texts, dropped, size), bad, block.bytes_read)

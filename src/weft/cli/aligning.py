@@ -25,7 +25,7 @@ Item = TypeVar("Item")
 Lines = TypeVar("Lines", bound=Sized)
 
 BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
-_MOST_PROCESSES = 16  # each has a model in memory
+_MOST_PROCESSES: dict[Device, int] = {"cpu": 256, "cuda": 16}  # each has a model in memory, or in that of the GPU
 _MOST_WARNINGS = 10
 _OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 
@@ -94,7 +94,7 @@ def answers(
         iterator = iter(items)
         first_two = list(itertools.islice(iterator, 2))
         items = itertools.chain(first_two, iterator)
-        workers = min(plan.cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
+        workers = min(plan.cores, _MOST_PROCESSES[plan.device]) if len(first_two) == 2 else 1
     function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
     return answers_in_order(function, items, workers, progress, warnings)
 

@@ -16,9 +16,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from weft.align.tables import TableWriter
 from weft.errors import WeftError
 from weft.progress import say
-from weft.storage import locked, read_json, write_json
+from weft.storage import atomic_file, locked, read_json, write_json
 from weft.text.streams import Compressed, Compression, compression_of
 
 _DESCRIPTOR = re.compile(r"/dev/(?:(stdout)|(stderr)|fd/(\d+))")
@@ -52,6 +53,18 @@ def open_output(
         if name is None or where not in (name, os.path.realpath(name)):
             raise
         raise WeftError(f"{name}: cannot be written: {error.strerror or error}") from None
+
+
+def is_table(name: str | None) -> bool:
+    """Return whether a file of this name has rows instead of text."""
+    return name is not None and name.endswith(".parquet")
+
+
+@contextlib.contextmanager
+def open_table(name: str, inputs: Sequence[str]) -> Iterator[TableWriter]:
+    """Open a Parquet file to write, which is complete or not there at all; ``inputs`` are the files that are read."""
+    with atomic_file(_path(name, inputs)) as partial, TableWriter(partial) as writer:
+        yield writer
 
 
 def is_finished(name: str) -> bool:

@@ -89,22 +89,26 @@ class TokenLines(NamedTuple):
         return split_spaces(decode_line(self.lines[file][line - self.first_line], file, line))
 
 
-def with_token_lines(blocks: Iterable[Block], choices: Iterable[TokenChoice]) -> Iterator[tuple[Block, TokenLines]]:
-    """Yield blocks, each with its lines of all files of tokens. Raises WeftError if a file has fewer or more lines."""
+def with_token_lines(
+    blocks: Iterable[Block], choices: Iterable[TokenChoice], skipped: int = 0, to_end: bool = True
+) -> Iterator[tuple[Block, TokenLines]]:
+    """Yield blocks, each with its lines of all files of tokens. Raises WeftError if a file has fewer or more lines.
+
+    ``skipped`` is the number of lines before the first block, and ``to_end`` says whether the blocks are the last ones.
+    """
     names = [name for choice in choices if choice.kind == "files" for name in choice.inputs]
     with contextlib.ExitStack() as stack:
         files = {name: stack.enter_context(open_lines(name)) for name in dict.fromkeys(names)}
-        read = 0  # lines of each file
+        for file in files.values():
+            file.skip(skipped)
         for block in blocks:
-            skipped, wanted = block.first_line - 1 - read, len(block.source)
-            lines = {name: list(itertools.islice(file, skipped, skipped + wanted)) for name, file in files.items()}
+            lines = {name: list(itertools.islice(file, len(block.source))) for name, file in files.items()}
             for name, found in lines.items():
-                if len(found) < wanted:
+                if len(found) < len(block.source):
                     raise WeftError(
                         f"{name}: has fewer lines than the text; give a line of tokens for each of its lines"
                     )
             yield block, TokenLines(block.first_line, lines)
-            read += skipped + wanted
         for name, file in files.items():
-            if next(file, None) is not None:
+            if to_end and next(file, None) is not None:
                 raise WeftError(f"{name}: has more lines than the text; give a line of tokens for each of its lines")

@@ -1,7 +1,8 @@
 """Sentence pairs from files: TSV, ``source ||| target``, JSONL, Parquet, translation memories, two files side by side.
 
 Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
-can be worked on in another process and an error there still names the line. A line of more than 16 MB is a bad line,
+can be worked on in another process and an error there still names the line. A text can be read in part: lines before
+that part are counted, but not looked at. A line of more than 16 MB is a bad line,
 and a block ends after 64 MB, so that memory stays bounded whatever a file holds.
 """
 
@@ -10,15 +11,17 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from weft.errors import BadLine, WeftError
 from weft.text.archives import open_archive
 from weft.text.catalogues import catalogue_entries
 from weft.text.memories import Entry, memory_pairs
+from weft.text.parquet_files import count_rows, parquet_pairs
 from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines, open_input, shown
 from weft.text.xml_memories import tmx_entries, xliff_entries
 
@@ -27,6 +30,8 @@ Form = Literal["auto", "columns", "jsonl"]
 Item = TypeVar("Item")
 Row = TypeVar("Row", bound=tuple)
 
+ALL_LINES = range(sys.maxsize)
+"""The lines of a whole text, however many it has."""
 _BLOCK_LINES = 10_000
 _BLOCK_BYTES = 1 << 26
 
@@ -73,14 +78,26 @@ class Block:
         """Return the number of a pair's line in the file."""
         return self.first_line + index if self.places is None else self.places[index]
 
-    def without_first(self, lines: int) -> Block:
-        """Return the block without its first lines."""
-        if lines == 0:
-            return self
-        target = None if self.target is None else self.target[lines:]
-        places = None if self.places is None else self.places[lines:]
-        first = self.first_line + lines
-        return replace(self, first_line=first, source=self.source[lines:], target=target, places=places)
+
+class Shard(NamedTuple):
+    """One of ``count`` parts of a text, counted from one. Each is a run of lines; the parts are about equally long."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``3/8``."""
+        parts = text.split("/")
+        if len(parts) == 2 and all(part.isascii() and part.isdigit() for part in parts):
+            shard = cls(int(parts[0]), int(parts[1]))
+            if 1 <= shard.number <= shard.count:
+                return shard
+        raise WeftError(f"a shard is one of 1/8 to 8/8, say, not {text}")
+
+    def lines(self, total: int) -> range:
+        """Return which lines of a text of ``total`` lines it has, counted from zero."""
+        return range(total * (self.number - 1) // self.count, total * self.number // self.count)
 
 
 @dataclass(frozen=True)
@@ -122,23 +139,55 @@ class Corpus:
         """Return the bytes on disk (0 for stdin and pipes), to measure progress by."""
         return sum(Path(name).stat().st_size for name in self.files + self.source + self.target if name != "-")
 
-    def blocks(self, size: int = 0) -> Iterator[Block]:
-        """Yield all lines, in order, in blocks of at most ``size`` lines (0: a size that suits bulk work)."""
+    def blocks(self, size: int = 0, lines: range = ALL_LINES) -> Iterator[Block]:
+        """Yield lines, in order, in blocks of at most ``size`` lines (0: a size that suits bulk work).
+
+        ``lines`` are those wanted of each file, or pairs of a memory, counted from zero.
+        """
         size = size or _BLOCK_LINES
         for name in self.files:
-            kind = kind_of(name) if self.form == "auto" else f".{self.form}"
+            kind = self._kind(name)
             if kind == ".parquet":
-                yield from _parquet_blocks(name, size)
-            elif kind == ".zip":
-                with open_archive(name, self.languages) as (one, other):
-                    yield from _blocks_of_two(Lines(one), Lines(other), size)
+                yield from _parquet_blocks(name, size, lines)
             elif kind in _MEMORIES:
-                yield from _memory_blocks(name, _MEMORIES[kind], self.languages, size)
+                yield from _memory_blocks(name, _MEMORIES[kind], self.languages, size, lines)
             else:
-                yield from _blocks_of_one(name, size, jsonl=kind == ".jsonl")
+                with self._opened(name) as sides:
+                    yield from _line_blocks(sides, size, lines, jsonl=kind == ".jsonl")
         for source, target in zip(self.source, self.target, strict=True):
-            with open_lines(source) as source_lines, open_lines(target) as target_lines:
-                yield from _blocks_of_two(source_lines, target_lines, size)
+            with self._opened(source, target) as sides:
+                yield from _line_blocks(sides, size, lines)
+
+    def count_lines(self) -> int:
+        """Return the number of lines, or pairs of a memory. Raises WeftError if two files differ, or for a stream."""
+        return sum(map(self._count_lines, self.files)) + sum(map(self._count_lines, self.source, self.target))
+
+    def _count_lines(self, *names: str) -> int:
+        for name in names:
+            if not Path(name).is_file():
+                raise WeftError(f"{shown(name)}: the lines of a stream cannot be counted before they are read")
+        kind = self._kind(names[0])
+        if kind == ".parquet":
+            return count_rows(names[0])
+        if kind in _MEMORIES:
+            return sum(len(block.source) for block in self.blocks())
+        with self._opened(*names) as sides:
+            counts = [side.skip(sys.maxsize) for side in sides]
+            if len(set(counts)) > 1:
+                raise different_lengths([side.name for side in sides], counts)
+        return counts[0]
+
+    def _kind(self, name: str) -> str:
+        return kind_of(name) if self.form == "auto" else f".{self.form}"
+
+    @contextlib.contextmanager
+    def _opened(self, *names: str) -> Iterator[list[Lines]]:
+        """Open the lines of a file with both sides, or of two: of an archive or of two files."""
+        with contextlib.ExitStack() as stack:
+            if len(names) == 1 and self._kind(names[0]) == ".zip":
+                yield [Lines(side) for side in stack.enter_context(open_archive(names[0], self.languages))]
+            else:
+                yield [stack.enter_context(open_lines(name)) for name in names]
 
 
 def kind_of(name: str) -> str:
@@ -148,29 +197,28 @@ def kind_of(name: str) -> str:
     return Path(name).suffix.lower()
 
 
-def _blocks_of_one(name: str, size: int, jsonl: bool) -> Iterator[Block]:
-    with open_lines(name) as lines:
-        first = 1
-        for rows in _chunks(zip(lines, strict=True), size):
-            both = [line for (line,) in rows]
-            yield Block(lines.name, first, both, bytes_read=lines.bytes_read(), jsonl=jsonl)
-            first += len(rows)
-
-
-def _blocks_of_two(source: Lines, target: Lines, size: int) -> Iterator[Block]:
-    first = 1
-    for rows in _chunks(side_by_side((source.name, target.name), (source, target)), size):
-        sources, targets = map(list, zip(*rows, strict=True))
-        yield Block(source.name, first, sources, targets, target.name, source.bytes_read() + target.bytes_read())
+def _line_blocks(sides: Sequence[Lines], size: int, lines: range, jsonl: bool = False) -> Iterator[Block]:
+    """Yield blocks of a file with both sides, or of two files."""
+    names = [side.name for side in sides]
+    for side in sides:
+        if side.skip(lines.start) < lines.start:
+            raise WeftError(f"{side.name}: ends before line {lines.start:,}, after which to begin")
+    first = lines.start + 1
+    rows_of_all = side_by_side(names, sides) if len(sides) > 1 else zip(*sides, strict=True)
+    for rows in _chunks(itertools.islice(rows_of_all, len(lines)), size):
+        source, *target = map(list, zip(*rows, strict=True))
+        bytes_read = sum(side.bytes_read() for side in sides)
+        yield Block(names[0], first, source, target[0] if target else None, names[-1], bytes_read, jsonl)
         first += len(rows)
 
 
 def _memory_blocks(
-    name: str, read: Callable[[Input], Iterator[Entry]], languages: tuple[str, ...], size: int
+    name: str, read: Callable[[Input], Iterator[Entry]], languages: tuple[str, ...], size: int, lines: range
 ) -> Iterator[Block]:
     with open_input(name) as file:
-        first = 1
-        for pairs in _chunks(memory_pairs(name, read(file), languages), size):
+        first = lines.start + 1
+        wanted = itertools.islice(memory_pairs(name, read(file), languages), lines.start, lines.stop)
+        for pairs in _chunks(wanted, size):
             sources, targets, places = map(list, zip(*pairs, strict=True))
             yield Block(name, first, sources, targets, name, file.bytes_read(), places=places)
             first += len(pairs)
@@ -183,12 +231,17 @@ def side_by_side(
     for number, row in enumerate(itertools.zip_longest(*files)):
         if any(item is None for item in row):
             counts = [number + (item is not None) + sum(1 for _ in rest) for item, rest in zip(row, files, strict=True)]
-            other = next(place for place, count in enumerate(counts) if count != counts[0])
-            raise WeftError(
-                f"{shown(names[0])} has {counts[0]:,} {unit} but {shown(names[other])} has {counts[other]:,}; "
-                "all need one line per sentence pair"
-            )
+            raise different_lengths(names, counts, unit)
         yield row
+
+
+def different_lengths(names: Sequence[str], counts: Sequence[int], unit: str = "lines") -> WeftError:
+    """Return the error that names two files of different lengths."""
+    other = next(place for place, count in enumerate(counts) if count != counts[0])
+    return WeftError(
+        f"{shown(names[0])} has {counts[0]:,} {unit} but {shown(names[other])} has {counts[other]:,}; "
+        "all need one line per sentence pair"
+    )
 
 
 def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
@@ -212,9 +265,10 @@ def open_lines(name: str) -> Iterator[Lines]:
         yield Lines(file)
 
 
-def _parquet_blocks(name: str, size: int) -> Iterator[Block]:
-    first = 1
-    for source, target in _parquet_columns(name, size):
+def _parquet_blocks(name: str, size: int, lines: range) -> Iterator[Block]:
+    first = lines.start + 1
+    for pairs in _chunks(parquet_pairs(name, lines), size):
+        source, target = map(list, zip(*pairs, strict=True))
         yield Block(name, first, source, target, name)
         first += len(source)
 
@@ -256,32 +310,6 @@ def _json_pair(line: str, file: str, number: int) -> tuple[str, str]:
     except UnicodeEncodeError:
         raise BadLine(file, number, "half a surrogate pair, such as \\ud800, which is no character") from None
     return sides[0], sides[1]
-
-
-def _parquet_columns(name: str, size: int) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Yield both columns, at most ``size`` rows at a time; what is missing is empty."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise WeftError(f"{name}: to read it, pip install 'weft[parquet]'") from None
-    binary = {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
-    try:
-        with parquet.ParquetFile(name) as file:
-            kinds = {field.name: field.type for field in file.schema_arrow}
-            if not {kinds.get("source"), kinds.get("target")} <= binary.keys():
-                columns = ", ".join(kinds)
-                raise WeftError(f"{name}: needs two columns of text, source and target; its columns are {columns}")
-            for batch in file.iter_batches(batch_size=size, columns=["source", "target"]):
-                # As bytes: a writer may have put invalid UTF-8 there, which is a bad line, not the end of the file.
-                source, target = (batch[side].cast(binary[kinds[side]]).to_pylist() for side in ("source", "target"))
-                yield _capped(source), _capped(target)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise WeftError(f"{name}: cannot be read: {str(error).splitlines()[0]}") from None
-
-
-def _capped(column: list[bytes | None]) -> list[bytes]:
-    return [TOO_LONG if text and len(text) > LONGEST_LINE else text or b"" for text in column]
 
 
 def read_text(name: str) -> Iterator[str]:

@@ -26,8 +26,11 @@ _DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
 class Input:
     """The bytes of a file, decompressed."""
 
-    def __init__(self, name: str, stream: IO[bytes], position: Callable[[], int]) -> None:
-        """``name`` is what messages call it; ``position`` returns how much of the file on disk has been read."""
+    def __init__(self, name: str, stream: Any, position: Callable[[], int]) -> None:
+        """Wrap a buffered ``stream``.
+
+        ``name`` is what messages call it; ``position`` returns how much of the file on disk has been read.
+        """
         self.name, self._stream, self._position = name, stream, position
         self._counted = 0
 
@@ -45,6 +48,21 @@ class Input:
         except _DAMAGE as error:
             raise self._unreadable(error) from None
 
+    def skip_lines(self, most: int) -> int:
+        """Skip lines, at most so many. Returns how many there were. Raises WeftError."""
+        lines, ends = 0, True
+        try:
+            while lines < most and (ready := self._stream.peek(1)):  # what is in memory: no line need be found in it
+                found = ready.count(b"\n")
+                if found >= most - lines:
+                    ready = ready[: -len(ready.split(b"\n", most - lines)[-1]) or None]
+                    found = most - lines
+                self._stream.read(len(ready))
+                lines, ends = lines + found, ready.endswith(b"\n")
+        except _DAMAGE as error:
+            raise self._unreadable(error) from None
+        return lines if ends else lines + 1
+
     def bytes_read(self) -> int:
         """Return the bytes read from disk since the last call; 0 for stdin and pipes."""
         before, self._counted = self._counted, self._position()
@@ -61,6 +79,13 @@ class Lines:
         self._file = file
         self.name, self.bytes_read = file.name, file.bytes_read
         self._started = False
+
+    def skip(self, most: int) -> int:
+        """Skip lines, at most so many, which is much faster than reading them. Returns how many there were."""
+        skipped = self._file.skip_lines(most)
+        self._started = self._started or skipped > 0
+        self._file.bytes_read()  # is no progress
+        return skipped
 
     def __iter__(self) -> Iterator[bytes]:
         return self

@@ -1,0 +1,70 @@
+"""Sentence pairs in Parquet files: the columns ``source`` and ``target``."""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from weft.errors import WeftError
+from weft.text.streams import LONGEST_LINE, TOO_LONG
+
+_ROWS = 2_000  # that are decoded at a time
+
+
+def count_rows(name: str) -> int:
+    """Return the number of rows of a file. Raises WeftError."""
+    with _opened(name) as file:
+        return file.metadata.num_rows
+
+
+def parquet_pairs(name: str, rows: range) -> Iterator[tuple[bytes, bytes]]:
+    """Yield both texts of the given rows, counted from zero; what is missing is empty. Raises WeftError."""
+    with _opened(name) as file:
+        kinds = {field.name: field.type for field in file.schema_arrow}
+        binary = _binary_types()
+        if not {kinds.get("source"), kinds.get("target")} <= binary.keys():
+            columns = ", ".join(kinds)
+            raise WeftError(f"{name}: needs two columns of text, source and target; its columns are {columns}")
+        groups = range(file.num_row_groups)
+        ends = list(itertools.accumulate(file.metadata.row_group(group).num_rows for group in groups))
+        first = bisect.bisect_right(ends, rows.start)  # the row group with the first row that is wanted
+        skipped = ends[first - 1] if first else 0
+        batches = file.iter_batches(_ROWS, row_groups=groups[first:], columns=["source", "target"])
+        pairs = (
+            # As bytes: a writer may have put invalid UTF-8 there, which is a bad line, not the end of the file.
+            zip(
+                *(_capped(batch[side].cast(binary[kinds[side]]).to_pylist()) for side in ("source", "target")),
+                strict=True,
+            )
+            for batch in batches
+        )
+        yield from itertools.islice(itertools.chain.from_iterable(pairs), rows.start - skipped, rows.stop - skipped)
+
+
+@contextlib.contextmanager
+def _opened(name: str) -> Iterator[Any]:
+    """Open a file with pyarrow, and name it in errors, also those of reading it."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise WeftError(f"{name}: to read it, pip install 'weft[parquet]'") from None
+    try:
+        with parquet.ParquetFile(name) as file:
+            yield file
+    except (OSError, pyarrow.ArrowException) as error:
+        raise WeftError(f"{name}: cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _binary_types() -> dict[Any, Any]:
+    """Return the types of text, each with that of its bytes."""
+    import pyarrow
+
+    return {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+
+
+def _capped(column: list[bytes | None]) -> list[bytes]:
+    return [TOO_LONG if text and len(text) > LONGEST_LINE else text or b"" for text in column]
