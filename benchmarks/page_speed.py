@@ -37,7 +37,7 @@ def processor_seconds(session: CDPSession) -> float:
     return next(metric["value"] for metric in metrics if metric["name"] == "ProcessTime")
 
 
-def measure(page: Page, arguments: argparse.Namespace, pairs: list[list[str]], fast: bool) -> dict[str, Any]:
+def measure(page: Page, arguments: argparse.Namespace, pairs: list[tuple[str, str]], fast: bool) -> dict[str, Any]:
     """Load the aligner in an opened page and align the pairs there and in Python."""
     files: set[Path] = set()
     page.on("requestfinished", lambda request: files.add(Path(request.url.removeprefix("file://"))))
@@ -53,7 +53,7 @@ def measure(page: Page, arguments: argparse.Namespace, pairs: list[list[str]], f
         links = page.evaluate(_ALIGN, [pairs, arguments.raw])
         rounds.append(processor_seconds(session) - start)
     with Aligner(arguments.model, raw=arguments.raw, fast=fast) as aligner:
-        wanted = [one.probabilities for one in aligner.align(map(tuple, pairs))]
+        wanted = [one.probabilities for one in aligner.align(pairs)]
     found = [{(source, target): probability for source, target, probability in one} for one in links]
     differences = [
         abs(one[link] - other[link]) for one, other in zip(found, wanted, strict=True) for link in one if link in other
@@ -81,7 +81,8 @@ def main() -> None:
     parser.add_argument("--browser", default="/usr/bin/chromium")
     arguments = parser.parse_args()
 
-    pairs = [line.split("\t")[:2] for line in arguments.pairs.read_text(encoding="utf-8").splitlines()]
+    lines = arguments.pairs.read_text(encoding="utf-8").splitlines()
+    pairs = [(source, target) for source, target, *_ in (line.split("\t") for line in lines)]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         write_page(Path(folder) / "page", arguments.model)
         address = (Path(folder) / "page" / "index.html").as_uri()

@@ -14,7 +14,7 @@ import weft
 PACKAGE = Path(weft.__file__).parent
 LAYERS = [
     *("errors", "command", "progress", "config", "config_io", "storage", "workers", "recipe"),
-    *("text", "links", "corpus", "align", "apply", "scoring", "model", "train", "cli"),
+    *("text", "links", "corpus", "align", "apply", "scoring", "serve", "model", "train", "cli"),
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # A method of aligners that belongs to a later layer: it is imported when it is called.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -15,6 +16,8 @@ from playwright.sync_api import Page
 from text.test_units import SENTENCES
 
 from weft.align.model_folder import open_model, read_aligner
+from weft.config import TextConfig
+from weft.text.spelling import Speller
 from weft.text.subwords import Subwords
 from weft.text.words import Sentence
 
@@ -77,6 +80,27 @@ def test_sentences_of_all_languages(page: Page, subwords: Subwords) -> None:
 
 def test_unusual_text(page: Page, subwords: Subwords) -> None:
     assert_equal_to_python(page, subwords, UNUSUAL)
+
+
+SPELL = """({ rules, texts }) => texts.map((text) => new weft.spelling.Speller(rules).spell(text)
+  .map(({ characters, spans }) => [characters.join(""), spans]))"""
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        TextConfig(lowercase=False),
+        TextConfig(sharp_s=True, strip_diacritics=True),
+        TextConfig(lowercase=False, sharp_s=True, plain_punctuation=True),
+    ],
+)
+def test_rules_of_other_models(page: Page, rules: TextConfig) -> None:
+    marks = [f"a{chr(one)}" for one in range(0x300, 0x2000) if unicodedata.category(chr(one))[0] == "M"]
+    texts = [*UNUSUAL, *REAL[:54], *marks]
+    found = run(page, SPELL, {"rules": dataclasses.asdict(rules), "texts": texts})
+    for text, units in zip(texts, found, strict=True):
+        wanted = [(unit.text, unit.spans()) for unit in Speller(rules).spell(text)]
+        assert [(unit, code_point_spans(text, spans)) for unit, spans in units] == wanted, ascii(text)
 
 
 def test_characters_of_all_scripts(page: Page, subwords: Subwords) -> None:

@@ -89,6 +89,6 @@ def in_seven_bits(content: bytes) -> str:
     the character after it are written as one character of two bytes.
     """
     bits = np.unpackbits(np.frombuffer(content, np.uint8))
-    sevens = np.pad(bits, (0, -len(bits) % 7 + 7)).reshape(-1, 7)  # with one more, for the last may not be allowed
-    text = (np.packbits(sevens, axis=1).ravel() >> 1).tobytes().decode("ascii")
+    sevens = np.packbits(np.pad(bits, (0, -len(bits) % 7)).reshape(-1, 7), axis=1) >> 1
+    text = sevens.tobytes().decode("ascii") + " "  # for the last may not be allowed
     return _ESCAPED.sub(lambda found: chr(_ASCII * (1 + _NOT_ALLOWED.index(found[0][0])) + ord(found[0][1])), text)

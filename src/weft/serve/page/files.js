@@ -74,18 +74,17 @@
    * @param {(share: number) => void} [onProgress] called with the share of the files that is there, from 0 to 1
    * @returns {Promise<Uint8Array[]>}
    */
-  async function read(names, onProgress = () => {}) {
+  function read(names, onProgress = () => {}) {
     const missing = names.filter((name) => !files.has(name));
     const all = missing.reduce((total, name) => total + weft.manifest.files[name].characters, 0);
     let there = 0;
     const onCharacters = (characters) => onProgress((there += characters) / all);
-    for (const name of missing) files.set(name, readOne(name, onCharacters));
-    try {
-      return await Promise.all(names.map((name) => files.get(name)));
-    } catch (error) {
-      missing.forEach((name) => files.delete(name)); // so that it can be tried again
-      throw error;
+    for (const name of missing) {
+      const file = readOne(name, onCharacters);
+      file.catch(() => files.delete(name)); // so that it can be tried again
+      files.set(name, file);
     }
+    return Promise.all(names.map((name) => files.get(name)));
   }
 
   weft.files = { packed, read };
