@@ -294,7 +294,9 @@
           { type: "text/plain;charset=utf-8" },
         ),
       );
-      weft.app.say(`Saved ${shownCount(pairs.length, "line")}.`);
+      const open = pairs.filter((pair) => !pair.isAligned && !pair.isChecked).length;
+      const gaps = open ? `; ${shownCount(open, "pair")} not aligned yet, without links` : "";
+      weft.app.say(`Saved ${shownCount(pairs.length, "line")}${gaps}.`);
     }
   }
 
