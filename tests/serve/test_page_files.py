@@ -111,6 +111,19 @@ def test_a_file_that_is_missing_is_named_and_can_be_loaded_later(browser: Browse
     page.close()
 
 
+@pytest.mark.parametrize(
+    "damage", ['weft.files.packed["data/subwords.0.js"]="', 'weft.files.packed["data/other.js"]=""']
+)
+def test_a_damaged_file_is_named(browser: Browser, page_folder: Path, damage: str) -> None:
+    page = browser.new_page()
+    page.route("**/subwords.0.js", lambda route: route.fulfill(body=damage, content_type="text/javascript"))
+    with served(page_folder) as address:
+        page.goto(address + "index.html")
+        with pytest.raises(Exception, match=r"data/subwords\.0\.js is damaged, or is not served as UTF-8"):
+            page.evaluate(LOAD_AND_ALIGN, True)
+    page.close()
+
+
 @settings(max_examples=100)
 @given(st.binary(max_size=100))
 def test_seven_bits_hold_all_bytes(content: bytes) -> None:

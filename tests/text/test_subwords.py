@@ -69,6 +69,15 @@ def test_poor_text_gives_fewer_merges() -> None:
     assert len(subwords) == 260
 
 
+def test_the_table_of_merges_says_what_pieces_are_made_of() -> None:
+    subwords = learned()
+    single, merges = subwords.merge_table()
+    assert subwords.decode([single[byte] for byte in "weiß".encode()]) == "weiß"
+    spellings = subwords.spellings
+    assert all(spellings[left] + spellings[right] == spellings[piece] for left, right, piece in merges)
+    assert {*single.tolist(), *merges[:, 2].tolist()} == set(range(2, len(subwords)))  # all but the special symbols
+
+
 def test_merges_shorten_text() -> None:
     text = sentences()[0]
     lengths = [len(learned(merges=merges).ids(text)) for merges in (0, 50, 200)]

@@ -58,7 +58,7 @@
     const { bytes, characters, parts } = weft.manifest.files[name];
     const loaded = parts.map(async (address) => {
       await loadScript(address);
-      onCharacters(packed[address].length);
+      onCharacters(packed[address]?.length ?? 0);
     });
     await Promise.all(loaded);
     const text = parts.map((address) => packed[address]).join("");
@@ -74,7 +74,7 @@
    * @param {(share: number) => void} [onProgress] called with the share of the files that is there, from 0 to 1
    * @returns {Promise<Uint8Array[]>}
    */
-  function read(names, onProgress = () => {}) {
+  async function read(names, onProgress = () => {}) {
     const missing = names.filter((name) => !files.has(name));
     const all = missing.reduce((total, name) => total + weft.manifest.files[name].characters, 0);
     let there = 0;
@@ -84,7 +84,9 @@
       file.catch(() => files.delete(name)); // so that it can be tried again
       files.set(name, file);
     }
-    return Promise.all(names.map((name) => files.get(name)));
+    const contents = await Promise.all(names.map((name) => files.get(name)));
+    onProgress(1); // they may have been there already
+    return contents;
   }
 
   weft.files = { packed, read };

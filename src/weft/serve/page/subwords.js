@@ -61,7 +61,7 @@
       this.bytes = table.subarray(0, BYTES);
       [this.left, this.right, this.results] = [0, 1, 2].map((column) =>
         table.subarray(BYTES + column * merges, BYTES + (column + 1) * merges));
-      this.size = this.results.reduce((most, id) => Math.max(most, id), 0) + BYTES;
+      this.size = table.reduce((most, id) => Math.max(most, id), 0) + 1; // of the vocabulary
       this.ranks = new Map(Array.from(this.left, (left, rank) => [left * this.size + this.right[rank], rank]));
       this.speller = new weft.spelling.Speller(rules);
     }
