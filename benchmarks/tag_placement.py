@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 import weft
-from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
-from weft.apply.markup_transfer import sentences_to_align, with_markup
+from weft.apply.markup_transfer import sentences_to_place, with_markup
+from weft.apply.word_parts import standing_apart
 from weft.links import Links, read_links
 from weft.text.words import Sentence
 
@@ -37,12 +37,12 @@ def read_segments(path: Path, ids: str) -> list[str]:
     return [text for key, text in texts.items() if ids == "all" or (int(key[-1]) % 2 == 1) == (ids == "odd")]
 
 
-def linked(sentences: tuple[Sentence, Sentence], links: Links) -> Alignment:
-    """Return the alignment that links of another aligner make."""
+def linked(sentences: tuple[Sentence, Sentence], links: Links) -> np.ndarray:
+    """Return the probabilities that links of another aligner stand for. (source words, target words)"""
     matrix = np.zeros((len(sentences[0]), len(sentences[1])), np.float32)
     for link in links if matrix.size else ():  # a segment may have no words
         matrix[link] = 1
-    return Alignment(*sentences, dict.fromkeys(sorted(links), 1.0), matrix=matrix)
+    return matrix
 
 
 def main() -> None:
@@ -63,13 +63,16 @@ def main() -> None:
     for source, reference in tagged:
         target = parse_markup(reference, handling)
         segments.append((parse_markup(source, handling), Marked(target.text, (), target.written, target.places)))
-    pairs = [sentences_to_align(source, target) for source, target in segments]
+    pairs = [sentences_to_place(source, target) for source, target in segments]
     if arguments.links:
         found = (linked(pair, line.possible) for pair, line in zip(pairs, read_links(arguments.links), strict=True))
     else:
         aligner = weft.load(arguments.model, fast=arguments.fast)
-        found = aligner.align(pairs, skip_long=True, matrices=True)
-    hypotheses = [with_markup(*pair, alignment) for pair, alignment in zip(segments, found, strict=True)]
+        apart = [(standing_apart(source), standing_apart(target)) for source, target in pairs]
+        found = (alignment.matrix for alignment in aligner.align(apart, skip_long=True, matrices=True))
+    hypotheses = [
+        with_markup(*segment, pair, matrix) for segment, pair, matrix in zip(segments, pairs, found, strict=True)
+    ]
     arguments.output.mkdir(parents=True, exist_ok=True)
     lines = {
         "words.tsv": [f"{' '.join(source.words)}\t{' '.join(target.words)}".lower() for source, target in pairs],

@@ -50,7 +50,16 @@ from given_links import transfer_by
         ("=", "a <b>car</b>.", "ein Auto.", "ein <b>Auto</b>."),
         ("=", "a <b>car.</b>", "ein Auto.", "ein <b>Auto.</b>"),
         ("0-0 1-1 1-2", "a <b>car</b>", "ein Auto!", "ein <b>Auto</b>!"),
-        ("0-0 1-2 1-1 1-3", "a <b>car</b>", "ein „Auto“", "ein „<b>Auto</b>“"),
+        # Quotation marks that the target alone has are inside, also around a little more.
+        ("0-0 1-2 1-1 1-3", "a <b>car</b>", "ein „Auto“", "ein <b>„Auto“</b>"),
+        ("0-0 1-2", "click <b>Send</b>", "clic « Envoyer tout » ici", "clic <b>« Envoyer tout »</b> ici"),
+        ("0-0 1-2 2-3", "click <b>Send</b> all", "clic « Envoyer tout »", "clic « <b>Envoyer</b> tout »"),
+        ("=", 'a "<b>car</b>" now', "ein „Auto“ nun", "ein „<b>Auto</b>“ nun"),
+        ("0-0 1-2", "a <b>car</b>", 'ein "Auto"', 'ein "<b>Auto</b>"'),  # they look alike, so they may be of two pairs
+        # What begins with a capital begins with one, if there is one near.
+        ("0-0 1-2 1-3", "click <b>Data</b>", "cliquer Les données ici", "cliquer <b>Les données ici</b>"),
+        ("0-0 1-2 1-3", "click <b>data</b>", "cliquer Les données ici", "cliquer Les <b>données ici</b>"),
+        ("0-0 1-1:0.4 1-2", "see <b>Data</b>", "voir aux Données", "voir aux <b>Données</b>"),
         ("0-0 1-1 2-2 3-3", "a <b>“car”</b>", "ein „Auto“", "ein <b>„Auto“</b>"),
         ("0-0 1-2 2-3 3-1 4-4", "see (<b>page</b> 5)", "siehe 5 (Seite)", "siehe 5 (<b>Seite</b>)"),
     ],

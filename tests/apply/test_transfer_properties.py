@@ -18,9 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.align.alignment import Alignment
 from weft.apply.markup import Marked, TagHandling, parse_markup
-from weft.apply.markup_transfer import sentences_to_align, with_markup
+from weft.apply.markup_transfer import sentences_to_place, with_markup
 from weft.errors import WeftError
 
 HANDLINGS = get_args(TagHandling)
@@ -125,9 +124,9 @@ def characters(text: str) -> Counter[str]:
 
 
 def transferred(source: Marked, target: Marked, number: int, split: bool) -> str:
-    sentences = sentences_to_align(source, target)
+    sentences = sentences_to_place(source, target)
     matrix = random_matrix((len(sentences[0]), len(sentences[1])), number)
-    return with_markup(source, target, Alignment(*sentences, matrix=matrix), split)
+    return with_markup(source, target, sentences, matrix, split)
 
 
 def check(case: Case, number: int) -> None:

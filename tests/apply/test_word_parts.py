@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.apply.word_parts import AT_HYPHEN, INSIDE_WORD, Copies, border_costs, cut_words, shared_borders
+from weft.apply.word_parts import (
+    AT_HYPHEN,
+    INSIDE_WORD,
+    Copies,
+    border_costs,
+    cut_words,
+    shared_borders,
+    standing_apart,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +44,21 @@ def test_cut_words_are_in_order_and_end_at_borders(text: str, borders: list[int]
     assert not any(start < border < end for start, end in spans for border in borders)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("FileSave as,NewText", "File Save as,New Text"),
+        ("CO2 and USA, Öl-Land", "CO2 and USA, Öl-Land"),
+        (" zweiÖle  imHaus ", " zwei Öle  im Haus "),
+    ],
+)
+def test_capitals_inside_of_words_stand_apart(text: str, expected: str) -> None:
+    cut = cut_words(text)
+    apart = standing_apart(cut)
+    assert apart.text == expected and apart.words == cut.words
+
+
 def test_it_costs_something_to_cut_a_word() -> None:
     assert border_costs(cut_words("ab-cd NeuLand, x", [12])) == [
         *(0, AT_HYPHEN, AT_HYPHEN),  # ab - cd
@@ -52,6 +75,8 @@ def test_it_costs_something_to_cut_a_word() -> None:
         ("H2O", [1], "H2O2", []),  # another word
         ("ab", [1], "ab cab ab", [1, 8]),
         ("aa aa", [1, 4], "aa aa", [1, 4]),  # each once
+        ("ENEN", [2], "DEDE 77", [2, 6]),  # each twice
+        ("ENEN", [1], "DEDE", []),
     ],
 )
 def test_words_of_both_sides_are_cut_alike(source: str, borders: list[int], target: str, expected: list[int]) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import unescape
 from html.entities import html5
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -29,8 +30,10 @@ from playwright.sync_api import Page
 from weft.align.alignment import Alignment
 from weft.align.onnx_aligner import Aligner
 from weft.align.windowed import WindowedAligner
+from weft.apply import markup, placement, spans, word_parts
 from weft.apply.markup_transfer import transfer
 from weft.errors import WeftError
+from weft.serve.page_files import STATIC
 from weft.text.words import Sentence
 
 CASES = int(os.environ.get("WEFT_FUZZ", "400"))
@@ -137,6 +140,10 @@ def test_random_markup(page: Page) -> None:
     assert_equal_to_python(page, cases())
 
 
+QUOTED = ["„", "“", "«", "»", "[", "]", "(", ")", '"', "‘", "’"]
+NAMES = ["Save", "OpenSave", "ENEN", "DEDE", "aa", "Öl-Land", "ǅ", "𝐀b", "²", "7", "O'Hara", "%s", "{0}", *QUOTED]
+
+
 def random_parts(number: int) -> str:
     """What looks like markup, text, and any character that Python and the browser know."""
     generator = random.Random(number)
@@ -145,8 +152,10 @@ def random_parts(number: int) -> str:
         kind = generator.random()
         if kind < 0.5:
             parts.append(generator.choice(PARTS))
-        elif kind < 0.9:
+        elif kind < 0.7:
             parts.append(random_text(generator, 3))
+        elif kind < 0.95:
+            parts.append(generator.choice(NAMES) + generator.choice(["", " "]))
         else:
             character = chr(generator.choice([generator.randrange(0x3000), generator.randrange(0x110000)]))
             parts.append(character if unicodedata.category(character) not in ("Cn", "Cs") else "x")
@@ -166,6 +175,22 @@ def test_anything(page: Page) -> None:
             yield Case(*sides, options, random_probabilities(number))
 
     assert_equal_to_python(page, cases())
+
+
+@pytest.mark.parametrize(
+    ("script", "module", "left_out"),
+    [
+        ("markup", markup, set()),
+        ("word_parts", word_parts, set()),
+        ("spans", spans, {"STRENGTH", "NEVER"}),  # of labels
+        ("placement", placement, set()),
+    ],
+)
+def test_numbers_are_those_of_python(script: str, module: ModuleType, left_out: set[str]) -> None:
+    text = (STATIC / f"{script}.js").read_text(encoding="utf-8")
+    found = {name: float(number) for name, number in re.findall(r"const ([A-Z_]+) = ([\d._]+);", text)}
+    numbers = {name.strip("_"): one for name, one in vars(module).items() if type(one) in (int, float)}
+    assert found == {name: one for name, one in numbers.items() if name not in left_out}
 
 
 def test_entities(page: Page) -> None:

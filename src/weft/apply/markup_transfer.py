@@ -9,15 +9,18 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from weft.align.alignment import Alignment
 from weft.align.windowed import WindowedAligner
 from weft.apply.elements import Element
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.placement import place_elements
-from weft.apply.word_parts import cut_words, shared_borders
+from weft.apply.word_parts import cut_words, shared_borders, standing_apart
 from weft.text.words import Sentence, Span
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _AT_ONCE = 8_192  # segments that are read before any is answered
 _CELLS = 20_000_000  # in the matrices of those that are aligned at once: 80 MB
@@ -36,8 +39,8 @@ class _Parsed(NamedTuple):
         if not self.source.elements:
             return self.given
         if self.sentences:
-            return with_markup(self.source, self.target, next(alignments), split)
-        return with_markup(self.source, self.target, Alignment(_whole(self.source.text), _whole(self.target.text)))
+            return with_markup(self.source, self.target, self.sentences, next(alignments).matrix, split)
+        return with_markup(self.source, self.target, (_whole(self.source.text), _whole(self.target.text)), None)
 
 
 class _PlacedTag(NamedTuple):
@@ -71,7 +74,8 @@ def transfer(
     """
     parsed = (_parse(source, target, handling, ignore_tags, placeholders) for source, target in pairs)
     for window in _windows(parsed):
-        wanted = [one.sentences for one in window if one.sentences]
+        to_align = (one.sentences for one in window if one.sentences)
+        wanted = [(standing_apart(source), standing_apart(target)) for source, target in to_align]
         alignments = aligner.align(wanted, skip_long=True, ahead=len(wanted), matrices=True)
         for one in window:
             yield one.with_markup(alignments, split)
@@ -80,7 +84,7 @@ def transfer(
 def _parse(source: str, target: str, handling: TagHandling, ignore_tags: Sequence[str], placeholders: bool) -> _Parsed:
     translation = parse_markup(target, handling, ignore_tags)
     marked = parse_markup(source, handling, ignore_tags, translation.text if placeholders else None)
-    sentences = sentences_to_align(marked, translation) if _needs_links(marked) else None
+    sentences = sentences_to_place(marked, translation) if _needs_links(marked) else None
     return _Parsed(marked, translation, target, sentences)
 
 
@@ -120,16 +124,25 @@ def _windows(segments: Iterable[_Parsed]) -> Iterator[list[_Parsed]]:
         yield window
 
 
-def sentences_to_align(source: Marked, target: Marked) -> tuple[Sentence, Sentence]:
+def sentences_to_place(source: Marked, target: Marked) -> tuple[Sentence, Sentence]:
     """Return the texts of a segment and its translation, their words cut where tags may be."""
     borders = {place for element in source.elements for place in (element.start, element.end)}
     shared = shared_borders(source.text, borders, target.text)
     return cut_words(source.text, borders), cut_words(target.text, shared)
 
 
-def with_markup(source: Marked, target: Marked, alignment: Alignment, split: bool = False) -> str:
-    """Return the target with the elements of the source, placed by the alignment of their texts."""
-    spans = place_elements(alignment.matrix, alignment.source, alignment.target, source.elements, split)
+def with_markup(
+    source: Marked,
+    target: Marked,
+    sentences: tuple[Sentence, Sentence],
+    matrix: np.ndarray | None,
+    split: bool = False,
+) -> str:
+    """Return the target with the elements of the source.
+
+    ``matrix`` has the probabilities of links between the words of the ``sentences``; None: nothing is known.
+    """
+    spans = place_elements(matrix, *sentences, source.elements, split)
     parts, last = [], 0
     for place, tag, _ in _tags_in_order(source.elements, spans, len(target.text)):
         written = target.place(place)

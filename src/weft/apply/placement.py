@@ -1,10 +1,12 @@
 """Where the elements of a source segment belong in its translation.
 
-The place of an element is the stretch of target words with the greatest sum of gains (``spans``). Elements inside
-another one are placed inside its stretch, and elements side by side have stretches that do not meet. What stands word
-for word in the translation as well, such as a name, is where it stands. A tag without content is placed where it is
-crossed by the least probability: between the translations of what is before it and of what is after it, beside that of
-the word that it touches.
+The place of an element is the stretch of target words with the greatest sum of gains (``spans``), less what its borders
+cost: inside of a word, and before a small letter if the element begins with a capital, as names of buttons and chapters
+do. Elements inside another one are placed inside its stretch, and elements side by side have stretches that do not
+meet. What stands word for word in the translation as well, such as a name, is where it stands. Quotation marks that the
+translation alone has around a stretch belong to it. A tag without content is placed where it is crossed by the least
+probability: between the translations of what is before it and of what is after it, beside that of the word that it
+touches.
 """
 
 from __future__ import annotations
@@ -28,6 +30,11 @@ _LIKELY = 0.05  # a probability that is better than none
 _NEARNESS = np.exp(-np.arange(20) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
+_SMALL = 0.3  # what it costs an element that begins with a capital to begin before a small letter
+_QUOTES = frozenset(("«»", "‹›", "“”", "„“", "‘’", "‚‘", "[]", "「」", "『』", "《》", "【】"))
+_QUOTING = frozenset("".join(_QUOTES) + "\"'(")  # what is around a stretch of the source that is quoted already
+_REACH = 8  # words to each side of a stretch among which quotation marks are looked for
+_LOST = 0.4  # the most that a stretch may lose by taking in quotation marks: less than a word of others costs
 
 
 def place_elements(
@@ -97,6 +104,9 @@ class _Placer:
         np.cumsum(matrix, axis=0, out=self._sums[1:])
         self._shares = shares(target.words)
         self._costs = border_costs(target)
+        self._capital_costs = [
+            cost + _SMALL * word[:1].islower() for cost, word in zip(self._costs, target.words, strict=False)
+        ]
         self._copies = Copies(source.text, target, self._costs)
         self._inner: dict[int | None, list[int]] = defaultdict(list)
         for number, element in enumerate(elements):
@@ -147,9 +157,11 @@ class _Placer:
         copies = list(filter(room.is_free, self._copies.of(element.start, element.end)))
         if copies:
             copy = max(copies, key=lambda one: sum(worths[one.first : one.last]))
-            return -1 - max(sum(worths[copy.first : copy.last]), 0), number, copy
-        worth, stretch = _greatest_sum(worths, self._costs, room)
-        return -worth, number, stretch and self._without_marks(stretch, words)
+            worth = 1 + max(sum(worths[copy.first : copy.last]), 0)
+            return -worth, number, self._with_quotes(copy, words, worths, room)
+        begins = self._capital_costs if self._source.words[words.first][:1].isupper() else self._costs
+        worth, stretch = _greatest_sum(worths, begins, self._costs, room)
+        return -worth, number, stretch and self._with_quotes(self._without_marks(stretch, words), words, worths, room)
 
     def _gains(self, words: Stretch) -> list[float]:
         """Return what each target word is worth to an element with these source words. (target words,)"""
@@ -165,6 +177,22 @@ class _Placer:
             last -= 1
         return Stretch(first, last)
 
+    def _with_quotes(self, stretch: Stretch, words: Stretch, worths: Sequence[float], room: _Room) -> Stretch:
+        """Take in quotation marks around the stretch, or around a little more, if the source words have none."""
+        quoted = self._source.words[max(words.first - 1, 0) : words.first + 1]
+        if not _QUOTING.isdisjoint("".join(quoted)):
+            return stretch
+        (begin, end), target = room.within, self._target.words
+        before = range(stretch.first - 1, max(begin, stretch.first - _REACH) - 1, -1)
+        after = range(stretch.last, min(end, stretch.last + _REACH))
+        first = next((word for word in before if target[word] in _QUOTING), None)
+        last = next((word for word in after if target[word] in _QUOTING), None)
+        if first is None or last is None or target[first] + target[last] not in _QUOTES:
+            return stretch
+        added = [*range(first, stretch.first), *range(stretch.last, last + 1)]
+        lost = -sum(worths[word] for word in added[1:-1])
+        return stretch if lost > _LOST or any(room.taken[word] for word in added) else Stretch(first, last + 1)
+
     def _more(self, number: int, stretch: Stretch, room: _Room) -> Iterator[Stretch]:
         """Yield other stretches for an element that may be split."""
         if not self._split:
@@ -172,7 +200,7 @@ class _Placer:
         worths, room = self._gains(self._words[number]), room._replace(taken=room.taken.copy())
         while True:
             room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(worths))))  # no other may touch it
-            worth, another = _greatest_sum(worths, self._costs, room)
+            worth, another = _greatest_sum(worths, self._costs, self._costs, room)
             if another is None or worth < _FLOOR:
                 return
             yield another
@@ -237,19 +265,24 @@ def _is_mark(sentence: Sentence, word: int) -> bool:
     return not any(map(str.isalnum, sentence.text[start:end]))
 
 
-def _greatest_sum(worths: Sequence[float], costs: Sequence[float], room: _Room) -> tuple[float, Stretch | None]:
-    """Return the stretch of free words with the greatest sum of gains less the costs of its borders, and that sum."""
+def _greatest_sum(
+    worths: Sequence[float], begins: Sequence[float], ends: Sequence[float], room: _Room
+) -> tuple[float, Stretch | None]:
+    """Return the stretch of free words with the greatest sum of gains, and that sum.
+
+    ``begins`` and ``ends`` are what it costs to begin and to end before each word.
+    """
     best, stretch = 0.0, None
     begin, least = -1, math.inf  # the best place to begin, and the sum of all gains before it with its cost
     total = 0.0
     for place in range(*room.within):
         if room.taken[place]:
             begin, least = -1, math.inf
-        elif total + costs[place] <= least:
-            begin, least = place, total + costs[place]
+        elif total + begins[place] <= least:
+            begin, least = place, total + begins[place]
         total += worths[place]
-        if begin >= 0 and total - costs[place + 1] - least > best:
-            best, stretch = total - costs[place + 1] - least, Stretch(begin, place + 1)
+        if begin >= 0 and total - ends[place + 1] - least > best:
+            best, stretch = total - ends[place + 1] - least, Stretch(begin, place + 1)
     return best, stretch
 
 

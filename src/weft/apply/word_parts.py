@@ -56,6 +56,23 @@ def _parts(chunk: str) -> tuple[Span, ...]:
 _parts_of_chunk = Remembered(_parts)
 
 
+def standing_apart(sentence: Sentence) -> Sentence:
+    """Return the same words with a space before each capital inside a word, for aligners: ``OpenSave`` is two words.
+
+    Items of lists and menus touch if the tags between them are left out.
+    """
+    text, parts, spans, last, shift = sentence.text, [], [], 0, 0
+    for start, end in sentence.spans:
+        if 0 < start == last and text[start].isupper() and text[start - 1].islower():
+            parts.append(" ")
+            shift += 1
+        parts.append(text[last:start])
+        parts.append(text[start:end])
+        spans.append((start + shift, end + shift))
+        last = end
+    return Sentence("".join(parts) + text[last:], tuple(spans), raw=True) if shift else sentence
+
+
 def border_costs(sentence: Sentence) -> list[float]:
     """Return what it costs to begin or end before each word, and at the end. (words + 1,)"""
     text, spans = sentence.text, sentence.spans
@@ -73,14 +90,30 @@ def border_costs(sentence: Sentence) -> list[float]:
 
 
 def shared_borders(source: str, borders: Iterable[int], target: str) -> Iterator[int]:
-    """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O."""
+    """Yield where ``borders`` inside of words of the source are in the same words of the target: H|2|O.
+
+    The border in the middle of a word that is there twice, as at the foot of a page, is in that of such a word: EN|EN,
+    DE|DE.
+    """
     words = _letters(source)
     inside: dict[str, set[int]] = defaultdict(set)  # places in words, each once however often the word is there
+    is_twice = False
     for border in borders:
         if span := _word_around(words, border):
             inside[source[span[0] : span[1]]].add(border - span[0])
+            is_twice = is_twice or _is_middle(source, border, span)
     for start, end in _letters(target) if inside else ():
-        yield from (start + place for place in inside.get(target[start:end], ()))
+        places = inside.get(target[start:end], set())
+        middle = (start + end) // 2
+        if is_twice and _is_middle(target, middle, (start, end)):
+            places = places | {middle - start}
+        yield from (start + place for place in places)
+
+
+def _is_middle(text: str, place: int, span: Span) -> bool:
+    """Tell whether a word has the same letters before a place and after it."""
+    start, end = span
+    return place - start == end - place and text[start:place] == text[place:end]
 
 
 def _letters(text: str) -> list[Span]:

@@ -1,11 +1,13 @@
 /**
  * Where the elements of a source segment belong in its translation.
  *
- * The place of an element is the stretch of target words with the greatest sum of gains (spans.js). Elements inside
- * another one are placed inside its stretch, and elements side by side have stretches that do not meet. What stands
- * word for word in the translation as well, such as a name, is where it stands. A tag without content is placed where it
- * is crossed by the least probability: between the translations of what is before it and of what is after it, beside
- * that of the word that it touches. A port of weft/apply/placement.py.
+ * The place of an element is the stretch of target words with the greatest sum of gains (spans.js), less what its
+ * borders cost: inside of a word, and before a small letter if the element begins with a capital, as names of buttons
+ * and chapters do. Elements inside another one are placed inside its stretch, and elements side by side have stretches
+ * that do not meet. What stands word for word in the translation as well, such as a name, is where it stands. Quotation
+ * marks that the translation alone has around a stretch belong to it. A tag without content is placed where it is
+ * crossed by the least probability: between the translations of what is before it and of what is after it, beside that
+ * of the word that it touches. A port of weft/apply/placement.py.
  *
  * @typedef {object} Room where the elements go that are inside another one, or inside none
  * @property {Stretch} words the source words of what is around them
@@ -20,10 +22,15 @@
   const { bisectLeft, bisectRight, listOf, Waiting } = weft.collections;
 
   const FLOOR = 0.25; // probabilities below this do not cross a tag, and make no part of an element that is split
-  const LIKELY = Math.fround(0.05); // a probability that is better than none
+  const LIKELY = 0.05; // a probability that is better than none
   const NEARNESS = Array.from({ length: 20 }, (_, far) => Math.exp(-far / 3)); // of words so far to the side of a tag
   const SPACES = 10; // in a row that are looked at
   const TOUCHED = 0.5; // what it is worth to a tag to be beside the translation of the word that it touches
+  const SMALL = 0.3; // what it costs an element that begins with a capital to begin before a small letter
+  const QUOTES = new Set("«» ‹› “” „“ ‘’ ‚‘ [] 「」 『』 《》 【】".split(" "));
+  const QUOTING = new Set([...[...QUOTES].join(""), '"', "'", "("]); // around what is quoted already in the source
+  const REACH = 8; // words to each side of a stretch among which quotation marks are looked for
+  const LOST = 0.4; // the most that a stretch may lose by taking in quotation marks: less than a word of others costs
 
   /**
    * Return the spans of characters in the target for each element: one, or several if it may be `split`.
@@ -87,7 +94,8 @@
     #matrix; // (source words × target words)
     #sums; // over the source words before each (source words + 1, target words)
     #shares;
-    #costs;
+    #costs; // of borders (target words + 1)
+    #capitalCosts; // of where what begins with a capital begins (target words)
     #copies;
     #inner = new Map([[null, []]]); // elements inside each one, by its number
     #found = new Map(); // stretches
@@ -106,6 +114,8 @@
       }
       this.#shares = weft.spans.shares(target.words);
       this.#costs = weft.wordParts.borderCosts(target);
+      const smallCost = (word) => (/^\p{Lowercase}/u.test(word) ? SMALL : 0);
+      this.#capitalCosts = target.words.map((word, place) => this.#costs[place] + smallCost(word));
       this.#copies = new weft.wordParts.Copies(source.text, target, this.#costs);
       elements.forEach((element, number) => listOf(this.#inner, element.parent).push(number));
     }
@@ -172,10 +182,11 @@
       const copies = this.#copies.of(start, end).filter((copy) => isFree(room, copy));
       if (copies.length) {
         const copy = copies.reduce((best, one) => (worthOf(one) > worthOf(best) ? one : best));
-        return { worth: 1 + Math.max(worthOf(copy), 0), stretch: copy };
+        return { worth: 1 + Math.max(worthOf(copy), 0), stretch: this.#withQuotes(copy, words, worths, room) };
       }
-      const { worth, stretch } = greatestSum(worths, this.#costs, room);
-      return { worth, stretch: stretch && this.#withoutMarks(stretch, words) };
+      const begins = /^\p{Uppercase}/u.test(this.#source.words[words.first]) ? this.#capitalCosts : this.#costs;
+      const { worth, stretch } = greatestSum(worths, begins, this.#costs, room);
+      return { worth, stretch: stretch && this.#withQuotes(this.#withoutMarks(stretch, words), words, worths, room) };
     }
 
     /** Return what each target word is worth to an element with these source words. @param {Stretch} words */
@@ -194,6 +205,25 @@
       return { first, last };
     }
 
+    /** Take in quotation marks around the stretch, or around a little more, if the source words have none. */
+    #withQuotes(stretch, words, worths, room) {
+      const quoted = this.#source.words.slice(Math.max(words.first - 1, 0), words.first + 1).join("");
+      if ([...quoted].some((character) => QUOTING.has(character))) return stretch;
+      const { first: begin, last: end } = room.within;
+      const target = this.#target.words;
+      const lowest = Math.max(begin, stretch.first - REACH);
+      const highest = Math.min(end, stretch.last + REACH) - 1;
+      let first = stretch.first - 1;
+      while (first >= lowest && !QUOTING.has(target[first])) first -= 1;
+      let last = stretch.last;
+      while (last <= highest && !QUOTING.has(target[last])) last += 1;
+      if (first < lowest || last > highest || !QUOTES.has(target[first] + target[last])) return stretch;
+      const sides = [{ first, last: stretch.first }, { first: stretch.last, last: last + 1 }];
+      const added = [...worths.subarray(first + 1, stretch.first), ...worths.subarray(stretch.last, last)];
+      const lost = -added.reduce((sum, worth) => sum + worth, 0);
+      return lost <= LOST && sides.every((side) => isFree(room, side)) ? { first, last: last + 1 } : stretch;
+    }
+
     /** Return other stretches for an element that may be split. @returns {Stretch[]} */
     #more(number, stretch, room) {
       const found = [];
@@ -202,7 +232,7 @@
       const left = { ...room, taken: [...room.taken] };
       for (;;) {
         take(left, { first: Math.max(stretch.first - 1, 0), last: stretch.last + 1 }); // no other may touch it
-        const another = greatestSum(worths, this.#costs, left);
+        const another = greatestSum(worths, this.#costs, this.#costs, left);
         if (another.stretch === null || another.worth < FLOOR) return found;
         found.push(another.stretch);
         stretch = another.stretch;
@@ -297,22 +327,23 @@
   const isMark = (sentence, word) => !hasAlphanumeric(sentence.words[word]);
 
   /**
-   * Return the stretch of free words with the greatest sum of gains less the costs of its borders, and that sum.
+   * Return the stretch of free words with the greatest sum of gains, and that sum.
    * @param {Float64Array} worths (target words)
-   * @param {number[]} costs (target words + 1)
+   * @param {number[]} begins what it costs to begin before each word (target words)
+   * @param {number[]} ends what it costs to end before each word, and at the end (target words + 1)
    * @param {Room} room
    * @returns {{worth: number, stretch: Stretch | null}}
    */
-  function greatestSum(worths, costs, { within, taken }) {
+  function greatestSum(worths, begins, ends, { within, taken }) {
     let best = 0;
     let stretch = null;
     let [begin, least] = [-1, Infinity]; // the best place to begin, and the sum of all gains before it with its cost
     let total = 0;
     for (let place = within.first; place < within.last; place += 1) {
       if (taken[place]) [begin, least] = [-1, Infinity];
-      else if (total + costs[place] <= least) [begin, least] = [place, total + costs[place]];
+      else if (total + begins[place] <= least) [begin, least] = [place, total + begins[place]];
       total += worths[place];
-      const worth = total - costs[place + 1] - least;
+      const worth = total - ends[place + 1] - least;
       if (begin >= 0 && worth > best) [best, stretch] = [worth, { first: begin, last: place + 1 }];
     }
     return { worth: best, stretch };

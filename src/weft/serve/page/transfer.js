@@ -11,6 +11,7 @@
   const weft = (globalThis.weft ??= {});
   const { isSpace, trimStart, trimEnd } = weft.characters;
   const { bisectLeft, bisectRight, compareLists, listOf } = weft.collections;
+  const { standingApart } = weft.wordParts;
 
   const MOST_CHARACTERS = 1_000_000; // of a segment
 
@@ -43,7 +44,7 @@
     if (!needsLinks(marked)) {
       return withMarkup(marked, translation, wholeSentence(marked.text), wholeSentence(translation.text), null);
     }
-    const [from, to] = sentencesToAlign(marked, translation);
+    const [from, to] = sentencesToPlace(marked, translation);
     return withMarkup(marked, translation, from, to, await probabilities(align, from, to), split);
   }
 
@@ -53,7 +54,7 @@
    */
   async function probabilities(align, source, target) {
     try {
-      return (await align(source, target)).matrix;
+      return (await align(standingApart(source), standingApart(target))).matrix;
     } catch (error) {
       if (error instanceof weft.aligner.TooLong) return null;
       throw error;
@@ -89,7 +90,7 @@
    * @param {Marked} target
    * @returns {[Sentence, Sentence]}
    */
-  function sentencesToAlign(source, target) {
+  function sentencesToPlace(source, target) {
     const borders = new Set(source.elements.flatMap(({ start, end }) => [start, end]));
     const shared = weft.wordParts.sharedBorders(source.text, borders, target.text);
     return [weft.wordParts.cutWords(source.text, borders), weft.wordParts.cutWords(target.text, shared)];

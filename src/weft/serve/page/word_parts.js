@@ -19,6 +19,8 @@
   const CUTS = new RegExp(
     `[${HYPHENS}]|(?<=(?!${CAPITAL})[${LETTER}])(?=${CAPITAL})|(?<=[${LETTER}])(?=\\p{Nd})`, "gu",
   );
+  const SMALL_AT_END = /\p{Lowercase}$/u;
+  const CAPITAL_AT_START = /^\p{Uppercase}/u;
   const LETTERS = new RegExp(`[${ALPHANUMERIC}]+`, "gu");
 
   /**
@@ -45,6 +47,30 @@
   }
 
   /**
+   * Return the same words with a space before each capital inside a word, for aligners: OpenSave is two words.
+   *
+   * Items of lists and menus touch if the tags between them are left out.
+   * @param {Sentence} sentence
+   * @returns {Sentence}
+   */
+  function standingApart({ text, spans }) {
+    const parts = [];
+    const moved = [];
+    let [last, shift] = [0, 0];
+    for (const [start, end] of spans) {
+      const before = text.slice(Math.max(start - 2, 0), start);
+      if (start === last && SMALL_AT_END.test(before) && CAPITAL_AT_START.test(text.slice(start, end))) {
+        parts.push(" ");
+        shift += 1;
+      }
+      parts.push(text.slice(last, end));
+      moved.push([start + shift, end + shift]);
+      last = end;
+    }
+    return weft.words.sentenceOf(parts.join("") + text.slice(last), moved);
+  }
+
+  /**
    * Return what it costs to begin or end before each word, and at the end.
    * @param {Sentence} sentence
    * @returns {number[]} (words + 1)
@@ -64,6 +90,9 @@
 
   /**
    * Return where `borders` inside of words of the source are in the same words of the target: H|2|O.
+   *
+   * The border in the middle of a word that is there twice, as at the foot of a page, is in that of such a word: EN|EN,
+   * DE|DE.
    * @param {string} source
    * @param {Iterable<number>} borders
    * @param {string} target
@@ -72,17 +101,26 @@
   function sharedBorders(source, borders, target) {
     const words = lettersOf(source);
     const inside = new Map(); // places in words, each once however often the word is there
+    let isTwice = false;
     for (const border of borders) {
       const span = wordAround(words, border);
       if (span === null) continue;
       const word = source.slice(...span);
       inside.set(word, (inside.get(word) ?? new Set()).add(border - span[0]));
+      isTwice ||= isMiddle(source, border, span);
     }
     const found = new Set();
     for (const [start, end] of inside.size ? lettersOf(target).spans : []) {
       for (const place of inside.get(target.slice(start, end)) ?? []) found.add(start + place);
+      const middle = (start + end) >> 1;
+      if (isTwice && isMiddle(target, middle, [start, end])) found.add(middle);
     }
     return found;
+  }
+
+  /** Tell whether a word has the same letters before a place and after it. */
+  function isMiddle(text, place, [start, end]) {
+    return place - start === end - place && text.slice(start, place) === text.slice(place, end);
   }
 
   /**
@@ -165,5 +203,5 @@
     }
   }
 
-  weft.wordParts = { cutWords, borderCosts, sharedBorders, Copies };
+  weft.wordParts = { cutWords, standingApart, borderCosts, sharedBorders, Copies };
 })();
