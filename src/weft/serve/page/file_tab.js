@@ -253,6 +253,7 @@
 
     _scoreLater() {
       clearTimeout(this.timer);
+      if (find("reference").value === "none") find("scores").textContent = ""; // at once: the page moves up
       this.timer = setTimeout(() => this._score(), PAUSE);
     }
 
