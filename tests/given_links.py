@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -24,9 +24,10 @@ class GivenLinks:
         self._links = links
         self.pairs: list[tuple[Sentence, Sentence]] = []
 
-    def align(self, pairs: Sequence[tuple[Sentence, Sentence]], **options: Any) -> Iterator[Alignment]:
-        self.pairs += pairs
-        for source, target in pairs:
+    def stream(self, pairs: Iterable[tuple[Sentence, Sentence]], *options: Any, **more: Any) -> Iterator[Alignment]:
+        found = list(pairs)
+        self.pairs += found
+        for source, target in found:
             yield Alignment(source, target, matrix=self._matrix(len(source), len(target)))
 
     def _matrix(self, rows: int, columns: int) -> np.ndarray | None:

@@ -15,7 +15,8 @@ from memory_files import tmx_of_pairs
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-_LONG = re.compile(r"runs?/|experiments|prepared|demo|pip install|train (?!.*--plan)")  # training, or an installation
+# Training, or an installation; or a service, whose page is run with its tests.
+_LONG = re.compile(r"runs?/|experiments|prepared|demo|pip install|train (?!.*--plan)|serve|podman")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -29,7 +30,9 @@ COMMANDS = [
     for line in block.splitlines()
     if "weft " in line and not _LONG.search(line)
 ]
-PROGRAMS = [pytest.param(block, id=page.name) for page in PAGES for block in blocks(page, "python")]
+PROGRAMS = [
+    pytest.param(block, id=page.name) for page in PAGES for block in blocks(page, "python") if page.name != "service.md"
+]
 
 LABELLED = {  # the sentence of docs/labels.md in all formats
     "news.iob2": "The O\nold O\nhouse B-THING\nbelongs O\nto O\nAnna B-PER\n. O\n",

@@ -13,7 +13,7 @@ import weft
 
 PACKAGE = Path(weft.__file__).parent
 LAYERS = [
-    *("errors", "command", "progress", "config", "config_io", "storage", "workers", "recipe"),
+    *("errors", "interrupts", "command", "progress", "config", "storage", "config_io", "workers", "recipe"),
     *("text", "links", "corpus", "align", "apply", "scoring", "serve", "model", "train", "cli"),
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -71,14 +71,15 @@ def test_what_needs_no_torch_loads_none() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["prepare", "--help"], ["train", "--help"], ["align", "--help"], ["show", "--help"], ["--version"]],
+    [["--help"], ["--version"], *([name, "--help"] for name in ("prepare", "train", "align", "show", "serve"))],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = (
         "import sys; from weft.cli import main; sys.argv = ['weft', *sys.argv[1:]]\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'torch', 'onnxruntime', 'matplotlib', 'sacrebleu', 'pyarrow', 'numpy', 'tokenizers', 'safetensors'}\n"
+        "heavy = {'torch', 'onnxruntime', 'matplotlib', 'sacrebleu', 'pyarrow', 'numpy', 'tokenizers', 'safetensors',\n"
+        "         'fastapi', 'pydantic', 'uvicorn'}\n"
         "print(sorted(heavy & sys.modules.keys()), file=sys.stderr)"
     )
     result = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)

@@ -77,6 +77,8 @@ def test_a_single_corpus_needs_no_table(tmp_path: Path) -> None:
         ('run = "r"\ntraining = 3', [], "training must be a table"),
         ('run = "r"\npreset = "huge"', [], "preset must be one of paper, base, small, tiny"),
         ("run = ", [], "not a valid TOML file"),
+        ("run = " + "[" * 100_000, [], "not a valid TOML file: too many tables or lists in one another"),
+        ("run = " + "9" * 5_000, [], "not a valid TOML file: Exceeds the limit"),
         ('run = "r"', ["model.heads=7"], "recipe.toml: model: width must be a multiple of twice the heads"),
         ('run = "r"', ["model.dropout=1.0"], "dropout must be at least 0 and below 1"),
         ('run = "r"', ["training.log_every=0"], "recipe.toml: training: log_every must be at least 1"),

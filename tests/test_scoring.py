@@ -15,6 +15,7 @@ from weft.errors import WeftError
 from weft.links import LinkLine, Links, read_gold, read_links
 from weft.scoring import (
     Comparison,
+    CountCollector,
     Score,
     Signature,
     WordErrors,
@@ -167,3 +168,17 @@ def test_published_figures_are_reproduced(system: str, pair: str) -> None:
         links = [line.sure for line in read_links(str(SHARED / pair / f"dev.{system}{name}.pharaoh"))]
         found.append(round(100 * score(links, lines).aer, 2))
     assert tuple(found) == PUBLISHED[system, pair]
+
+
+@pytest.mark.parametrize("sentences", [0, 3, 32, 33, 1_000, 4_099])
+def test_counts_of_many_sentences_take_bounded_memory(sentences: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.scoring._FRESH", 16)
+    monkeypatch.setattr("weft.scoring._MOST_UNITS", 64)
+    rows = np.random.default_rng(1).integers(0, 9, (sentences, 4))
+    collector = CountCollector()
+    for row in rows.tolist():
+        collector.add(tuple(row))
+    counts = collector.score().counts
+    assert collector.sentences == sentences and len(counts) <= 64 + 16
+    assert counts.sum(0).tolist() == rows.sum(0).tolist()
+    assert sentences > 80 or counts.tolist() == rows.tolist()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from weft import storage
+from weft.cli.output import open_output
 from weft.errors import WeftError
 from weft.storage import (
     atomic_file,
@@ -55,6 +60,25 @@ def test_an_error_leaves_the_file_as_it_was(error: type[BaseException], tmp_path
         partial.write_text("half")
         raise error
     assert contents(tmp_path) == {"file": "old"}
+
+
+@posix
+@pytest.mark.parametrize("writer", [atomic_file, atomic_folder, lambda path: open_output(str(path), [])])
+def test_an_interrupt_while_writing_begins_leaves_nothing(
+    writer: Callable[[Path], contextlib.AbstractContextManager[object]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = os.open
+
+    def interrupted(*arguments: Any) -> int:
+        monkeypatch.undo()
+        descriptor = opened(*arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        return descriptor
+
+    monkeypatch.setattr(os, "open", interrupted)
+    with pytest.raises(KeyboardInterrupt), writer(tmp_path / "result"):
+        pytest.fail("it has begun")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_error_of_the_system_names_the_file_and_what_failed(tmp_path: Path) -> None:

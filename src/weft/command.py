@@ -21,6 +21,7 @@ _PACKAGES = {  # what to install for a module that is missing
     "sacrebleu": "weft[eval]",
     "matplotlib": "weft[eval]",
     "pyarrow": "weft[parquet]",
+    **dict.fromkeys(("fastapi", "prometheus_client", "uvicorn"), "weft[serve]"),
     **dict.fromkeys(("icu4py", "sacremoses", "sentencepiece"), "weft[tokens]"),
     **{name: name for name in ("numpy", "onnxruntime", "safetensors", "tokenizers", "tqdm", "tyro", "zstandard")},
 }

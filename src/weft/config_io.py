@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from weft.errors import WeftError
+from weft.storage import read_text
 
 Config = TypeVar("Config")
+_MOST_TOML = 10_000_000  # bytes
 _SETTING = re.compile(r"[a-z_]+(\.[a-z_]+)*=")
 
 
@@ -81,11 +83,11 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
 def read_toml(path: Path, settings: Sequence[str] = ()) -> dict[str, Any]:
     """Read a TOML file. Returns its values, replaced by those of ``settings`` such as ``training.updates=500``."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise WeftError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise WeftError(f"{path}: not a valid TOML file: {error}") from None
+        values = tomllib.loads(read_text(path, _MOST_TOML))
+    except ValueError as error:  # also of numbers with thousands of digits
+        raise WeftError(f"{path}: not a valid TOML file: {str(error)[:200]}") from None
+    except RecursionError:
+        raise WeftError(f"{path}: not a valid TOML file: too many tables or lists in one another") from None
     return put_settings(values, settings)
 
 
@@ -97,7 +99,7 @@ def put_settings(values: dict[str, Any], settings: Sequence[str]) -> dict[str, A
             raise WeftError(f"{setting}: expected a setting such as training.updates=500")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             value = text  # a string needs no quotes on the command line
         *tables, last = name.split(".")
         table = values

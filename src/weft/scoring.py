@@ -9,6 +9,7 @@ all summed over the corpus. Intervals are percentiles over sentences drawn again
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,15 @@ import weft
 from weft.errors import WeftError
 from weft.links import GoldForm, LinkLine, Links
 
+_FRESH = 1 << 16  # sentences that are added up at a time
+_MOST_UNITS = 4 * _FRESH
+
 
 @dataclass(frozen=True)
 class Score:
     """The scores of one system."""
 
-    counts: np.ndarray  # (sentences, 4): |A|, |S|, |A ∩ S|, |A ∩ P|
+    counts: np.ndarray  # (sentences, 4): |A|, |S|, |A ∩ S|, |A ∩ P|; of very many, sums of neighbours
 
     @property
     def aer(self) -> float:
@@ -52,6 +56,42 @@ class Score:
     def interval(self, resamples: int, seed: int) -> tuple[float, float]:
         """Return the middle 95 % of the AER of corpora drawn again."""
         return interval(resampled_error_rates(self.counts, resamples, seed))
+
+
+class CountCollector:
+    """Collects the counts of any number of sentences in bounded memory.
+
+    Of more than 300,000 sentences, neighbours are added up, in twos, fours and so on; intervals draw them together.
+    """
+
+    def __init__(self) -> None:
+        self.sentences = 0
+        self._group = 1  # sentences of a unit
+        self._units = np.empty((0, 4), np.int64)
+        self._fresh = array("q")  # of single sentences
+
+    def add(self, counts: tuple[int, int, int, int]) -> None:
+        """Add the counts of a sentence."""
+        self.sentences += 1
+        self._fresh.extend(counts)
+        if len(self._fresh) == 4 * _FRESH:
+            self._units, self._fresh = self._all(), array("q")
+            if len(self._units) > _MOST_UNITS:
+                self._group *= 2
+                self._units = _added_up(self._units, 2)
+
+    def _all(self) -> np.ndarray:
+        fresh = np.array(self._fresh, np.int64).reshape(-1, 4)
+        return np.concatenate([self._units, _added_up(fresh, self._group)])
+
+    def score(self) -> Score:
+        """Return the score of all sentences."""
+        return Score(self._all())
+
+
+def _added_up(rows: np.ndarray, group: int) -> np.ndarray:
+    """Return the sums of so many neighbouring rows each."""
+    return np.add.reduceat(rows, np.arange(0, len(rows), group)) if len(rows) else rows
 
 
 def error_rate(counts: np.ndarray) -> np.ndarray:

@@ -10,12 +10,13 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import WeftError
+from weft.interrupts import interrupts_later
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,15 +43,12 @@ def atomic_file(path: Path) -> Iterator[Path]:
     partial = _beside(place, "partial")
     with _errors_of_writing(path, partial):
         place.parent.mkdir(parents=True, exist_ok=True)
-        with locked(partial, os.O_RDWR | os.O_CREAT):
-            try:
-                os.truncate(partial, 0)  # what a killed run has left
-                yield partial
-                _flush(partial)
-                partial.replace(place)
-                _flush(place.parent)
-            finally:
-                partial.unlink(missing_ok=True)
+        with locked(partial, lambda: partial.unlink(missing_ok=True)):
+            os.truncate(partial, 0)  # what a killed run has left
+            yield partial
+            _flush(partial)
+            partial.replace(place)
+            _flush(place.parent)
 
 
 @contextmanager
@@ -62,27 +60,27 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
     """
     place = folder.resolve()
     partial, old = _beside(place, "partial"), _beside(place, "old")
+
+    def clean_up() -> None:
+        _restore(old, place)
+        shutil.rmtree(partial, ignore_errors=True)
+
     with _errors_of_writing(folder, partial):
         if place.exists() and not place.is_dir():
             raise WeftError(f"{folder}: exists and is no folder")
-        partial.mkdir(parents=True, exist_ok=True)
-        with locked(partial, os.O_RDONLY):
-            try:
-                for left in partial.iterdir():  # what a killed run has left
-                    shutil.rmtree(left) if left.is_dir() else left.unlink()
-                _restore(old, place)
-                shutil.rmtree(old, ignore_errors=True)
-                yield partial
-                for path in [*partial.rglob("*"), partial]:
-                    _flush(path)
-                if place.exists():
-                    place.rename(old)
-                partial.rename(place)
-                _flush(place.parent)
-                shutil.rmtree(old, ignore_errors=True)
-            finally:
-                _restore(old, place)
-                shutil.rmtree(partial, ignore_errors=True)
+        with locked(partial, clean_up, is_folder=True):
+            for left in partial.iterdir():  # what a killed run has left
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            _restore(old, place)
+            shutil.rmtree(old, ignore_errors=True)
+            yield partial
+            for path in [*partial.rglob("*"), partial]:
+                _flush(path)
+            if place.exists():
+                place.rename(old)
+            partial.rename(place)
+            _flush(place.parent)
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _beside(place: Path, ending: str) -> Path:
@@ -95,10 +93,26 @@ def _restore(old: Path, place: Path) -> None:
 
 
 @contextmanager
-def locked(partial: Path, flags: int) -> Iterator[None]:
-    """Hold a lock on what is being written, which ends with the process; Windows has none."""
+def locked(partial: Path, clean_up: Callable[[], object], is_folder: bool = False) -> Iterator[None]:
+    """Make a file or a folder to write to, and hold a lock on it, which ends with the process; Windows has none.
+
+    ``clean_up`` is called in the end, whatever happens: Ctrl-C waits until that is certain. Raises WeftError if another
+    process has the lock; then nothing is cleaned up.
+    """
+    with ExitStack() as stack:
+        with interrupts_later():
+            if is_folder:
+                partial.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(_lock(partial, os.O_RDONLY if is_folder else os.O_RDWR | os.O_CREAT))
+            stack.callback(clean_up)
+        yield
+
+
+@contextmanager
+def _lock(partial: Path, flags: int) -> Iterator[None]:
     if fcntl is None:
-        partial.touch()
+        if flags & os.O_CREAT:
+            partial.touch()
         yield
         return
     descriptor = os.open(partial, flags, 0o666)

@@ -12,11 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from typing import TypeVar
 
 from weft.errors import WeftError
+from weft.interrupts import interrupts_later
 from weft.progress import say
 
 Item = TypeVar("Item")
@@ -83,30 +83,8 @@ def _start_quiet_tracker() -> None:
 
 def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item: Item) -> Future[Result]:
     """Submit while SIGINT is held back: a worker that this starts inherits that, and leaves Ctrl-C to its parent."""
-    with _interrupts_later():
+    with interrupts_later():
         return pool.submit(function, item)
-
-
-@contextmanager
-def _interrupts_later() -> Iterator[None]:
-    """Hold SIGINT back until the end of the block.
-
-    Blocking it in this thread is not enough: another one, such as those of numpy's libraries, may receive it, and then
-    Python raises KeyboardInterrupt here, in the middle of what the pool does. So its handler only takes a note.
-    """
-    arrived: list[int] = []
-    is_main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, lambda number, frame: arrived.append(number)) if is_main else None
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if sys.platform != "win32" else None
-    try:
-        yield
-    finally:
-        if sys.platform != "win32" and mask is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        if is_main:
-            signal.signal(signal.SIGINT, handler)
-        if arrived:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _start_worker() -> None:

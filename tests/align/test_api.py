@@ -159,6 +159,17 @@ def test_matrices_have_the_probabilities_of_all_words(aligner: weft.Aligner) -> 
     assert aligner.align_one(*PAIR).matrix is None
 
 
+def test_a_call_may_choose_how_links_are_made(aligner: weft.Aligner) -> None:
+    choices: list[dict[str, Any]] = [{"merge": "union"}, {"threshold": 0.99}, {"merge": "forward", "threshold": 0.1}]
+    for choice in choices:
+        expected = weft.load("multi", cores=1, **choice).align([PAIR])
+        assert list(aligner.align([PAIR], **choice)) == list(expected)
+    with pytest.raises(weft.WeftError, match="threshold is a probability"):
+        next(aligner.align([PAIR], threshold=2))
+    with pytest.raises(weft.WeftError, match="merge is one of"):
+        next(aligner.align([PAIR], merge="best"))  # type: ignore[arg-type]
+
+
 def test_words_of_running_text_may_begin_and_end_anywhere(aligner: weft.Aligner) -> None:
     source = Sentence("Google Apps-Konten", ((0, 11), (12, 18)), raw=True)
     target = Sentence("Google Apps accounts", ((0, 6), (7, 11), (12, 20)), raw=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterable, Iterator
 
 from weft.align.model_folder import shipped_models
-from weft.align.windowed import Aligned, EncodedPair, WindowedAligner, encode_pairs
+from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, encode_pairs
 from weft.config import TextConfig
 from weft.text.subwords import Subwords
 from weft.text.words import Sentence
@@ -20,7 +21,7 @@ class Corners(WindowedAligner):
         super().__init__(SUBWORDS, "mean", 0.5, raw=False, reverse=reverse, ahead=ahead)
         self.windows: list[int] = []
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
         window = list(encoded)
         self.windows.append(len(window))
         yield from (Aligned(pair, {(0, len(pair.target.ids) - 1): 1.0}, 0.5) for pair in reversed(window))
@@ -63,3 +64,19 @@ def test_pieces_know_their_words() -> None:
     (pair,) = encode_pairs([(Sentence.from_words(["a", "xyzzyxyzzy"]), Sentence.from_words(["b"]))], SUBWORDS)
     assert pair.number == 0 and pair.source.first[0] == 0 and set(pair.source.first) == {0, 1}
     assert len(pair.source.ids) == len(pair.source.first) > 2 and pair.source.first == pair.source.last
+
+
+def test_a_text_that_is_far_too_long_takes_little_memory() -> None:
+    text = Sentence.from_text("字" * 500_000, raw=True)  # 500 MB if all its pieces were held
+    counted: list[tuple[int, int]] = []
+    tracemalloc.start()
+    found = list(encode_pairs([(text, text)], SUBWORDS, lambda number, pieces: counted.append((number, pieces)), 7))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not found and counted == [(7, len(SUBWORDS.ids("字")) * 500_000)]
+    assert peak < 60_000_000
+
+
+def test_a_long_text_of_few_pieces_is_aligned() -> None:
+    few = Sentence.from_text("a" + " " * 150_000 + "b", raw=True)
+    assert [pair.source.ids for pair in encode_pairs([(few, few)], SUBWORDS)] == [SUBWORDS.ids("a b")]

@@ -147,7 +147,11 @@ def test_with_an_aligner(aligner: Aligner, source: str, target: str, options: di
 
 def test_what_is_too_long_for_the_aligner_is_placed_by_length(aligner: Aligner) -> None:
     source, target = "<p>" + "house " * 1_500 + "<b>car</b></p>", "Haus " * 1_500 + "Auto"
-    assert aligner.transfer(source, target) == "<p>" + "Haus " * 1_500 + "<b>Auto</b></p>"
+    long: list[int] = []
+    pairs = [("no tags", "ohne"), ("<p>A house</p>", "Ein Haus"), (source, target), ("A <b>car</b>", "Ein Auto")]
+    found = list(transfer(aligner, pairs, on_long=lambda index, pieces: long.append(index)))
+    assert found[2:] == ["<p>" + "Haus " * 1_500 + "<b>Auto</b></p>", "Ein <b>Auto</b>"]
+    assert long == [2]
 
 
 def test_sides_may_be_the_other_way_round() -> None:

@@ -190,6 +190,11 @@ def test_any_encoding(encoding: str, mark: bytes, letters: str) -> None:
             xliff_1(f"<trans-unit><source>{'<x/>' * 10_001}</source>\n<target>A</target></trans-unit>").encode(),
             "x:2: a segment with more than 10,000 tags",
         ),
+        (
+            b"<a:xliff xmlns:a='u' xmlns:b='v'><a:file><a:body><a:trans-unit><a:source>A <b:ph>b</b:ph><a:x/>\n"
+            b"</a:source>\n<a:target>A</a:target></a:trans-unit></a:body></a:file></a:xliff>",
+            "x:3: <a:x>: codes with a prefix are not understood; write <x>, and declare the namespace as xmlns",
+        ),
         (b"<xliff>" * 1_000, "x:1: more than 500 elements within one another"),
         (b"<?xml version='1.0' encoding='rot13'?><xliff/>", "cannot be read as 'rot13'"),
         (b"<?xml version='1.0' encoding='windows-1'?><xliff/>", "cannot be read as 'windows-1'"),

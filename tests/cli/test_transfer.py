@@ -59,6 +59,33 @@ def test_lines_of_other_markup() -> None:
     assert output_of("--ignore-tags", "x", "--fast", stdin=pair).replace("<x>old</x>", "") == "Meine Schwester\n"
 
 
+def test_placeholders(tmp_path: Path) -> None:
+    pair = "My {0} sister\tMeine Schwester"
+    assert output_of("--placeholders", stdin=pair) == "Meine {0} Schwester\n"
+    assert output_of(stdin=pair) == "Meine Schwester\n"
+    unit = "<trans-unit><source>My %s sister</source><target>{}</target></trans-unit></body>"
+    job, page, lines = (tmp_path / name for name in ("job.xlf", "page.html", "lines"))
+    job.write_text(XLIFF.format(PLACED).replace("</body>", unit.format("Meine Schwester")))
+    assert output_of(job, "--placeholders") == XLIFF.format(PLACED).replace(
+        "</body>", unit.format("Meine %s Schwester")
+    )
+    assert output_of(job) == job.read_text()
+    page.write_text("<p>My ${name} sister</p>")
+    lines.write_text("Meine Schwester\n")
+    assert output_of(page, lines, "--placeholders") == "<p>Meine ${name} Schwester</p>"
+
+
+def test_what_is_too_long_to_align_is_named(tmp_path: Path) -> None:
+    source, target = "house " * 1_500 + "<g>car</g>", "Haus " * 1_500 + "Auto"
+    result = transfer(stdin=f"{TSV}{source}\t{target}\n")
+    assert result.stdout.endswith("Haus <g>Auto</g>\n")
+    assert result.stderr.startswith("weft: stdin:4: a sentence of 1,") and result.stderr.count("\n") == 1
+    assert result.stderr.endswith("its tags are placed by length\n")
+    unit = f"<trans-unit><source>{source}</source>\n<target>{target}</target></trans-unit></body>"
+    (tmp_path / "job.xlf").write_text(XLIFF.format(PLACED).replace("</body>", unit))
+    assert f"{tmp_path / 'job.xlf'}:6: a sentence of" in transfer(tmp_path / "job.xlf").stderr
+
+
 def test_many_lines_are_shared_by_processes(tmp_path: Path) -> None:
     (tmp_path / "text.tsv").write_text(TSV * 700)
     assert output_of(tmp_path / "text.tsv", "--cores", 2) == TAGGED * 700

@@ -30,7 +30,7 @@ from playwright.sync_api import Page
 from weft.align.alignment import Alignment
 from weft.align.onnx_aligner import Aligner
 from weft.align.windowed import WindowedAligner
-from weft.apply import markup, placement, spans, word_parts
+from weft.apply import link_context, markup, placement, spans, word_parts
 from weft.apply.markup_transfer import transfer
 from weft.errors import WeftError
 from weft.serve.page_files import STATIC
@@ -183,6 +183,7 @@ def test_anything(page: Page) -> None:
         ("markup", markup, set()),
         ("word_parts", word_parts, set()),
         ("spans", spans, {"STRENGTH", "NEVER"}),  # of labels
+        ("link_context", link_context, set()),
         ("placement", placement, set()),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,15 @@ def test_memory_is_bounded(line: str, tmp_path: Path) -> None:
     command = [sys.executable, "-c", code, str(tmp_path / "text.po.zst")]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.stdout.endswith("a line of more than 16 MB, or an entry of more than 64 MB\n"), result.stderr
+
+
+@pytest.mark.parametrize("part", ['"" ', "\\\\", "\\101"], ids=["strings", "escapes", "numbers"])
+def test_a_long_line_takes_little_memory(part: str, tmp_path: Path) -> None:
+    line = part if part.startswith('"') else f'"{part * 300_000}"'
+    name = write(tmp_path / "text.po", f'msgid "a"\nmsgstr {line * (300_000 if line == part else 1)}\n')
+    tracemalloc.start()
+    with pytest.raises(WeftError, match="no entry has text in two") if line == part else contextlib.nullcontext():
+        pairs_of(name)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50_000_000  # two to four times as much if all ways to match were kept

@@ -68,6 +68,12 @@ def card(folder: Path) -> str:
     return printable(read_text(folder / "README.md", _MOST_TEXT))
 
 
+def description(folder: Path) -> str:
+    """Return the first paragraph of a model's card, in one line."""
+    paragraphs = (paragraph for paragraph in card(folder).split("\n\n") if not paragraph.startswith("#"))
+    return " ".join(next(paragraphs, "").split())
+
+
 @dataclass(frozen=True)
 class ModelFolder(os.PathLike[str]):
     """The folder of any model of weft and what its config.json says, which is read once."""
@@ -82,6 +88,12 @@ class ModelFolder(os.PathLike[str]):
     def is_small_aligner(self) -> bool:
         """Whether this is a small aligner, not a whole system."""
         return self.described["format"] == FORMAT
+
+    @property
+    def has_fast_encoders(self) -> bool:
+        """Whether a small aligner has narrow encoders as well."""
+        fast = self.described.get("fast")
+        return isinstance(fast, dict) and bool(fast.get("layers"))
 
 
 def open_model(model: str | os.PathLike[str] | None = None) -> ModelFolder:

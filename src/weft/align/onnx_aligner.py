@@ -22,7 +22,7 @@ import onnxruntime
 from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import open_model, read_aligner, table_names
 from weft.align.onnx_graph import COMPARE, SIDES, scorer_graphs
-from weft.align.windowed import Aligned, EncodedPair, WindowedAligner
+from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers
 from weft.config import Merge
 from weft.errors import WeftError
 from weft.text.subwords import END
@@ -196,18 +196,18 @@ class Aligner(WindowedAligner):
                 own.sessions = self._open_sessions()
         return own.sessions
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
         if self._workers is None:
             raise WeftError("this aligner is closed; load it again")
         if self._process != os.getpid():  # a fork has copied this aligner, but not its threads
             self._start()
         chunks = _chunks(encoded, self._cores, self._chunk_pieces)
         with self._failures():  # for want of memory there may be no thread
-            results = self._workers.map(functools.partial(self._align_chunk, matrices), chunks)
+            results = self._workers.map(functools.partial(self._align_chunk, wanted), chunks)
         for aligned in results:
             yield from aligned
 
-    def _align_chunk(self, matrices: bool, pairs: list[EncodedPair]) -> list[Aligned]:
+    def _align_chunk(self, wanted: Wanted, pairs: list[EncodedPair]) -> list[Aligned]:
         sessions, aligned = self._sessions(), []
         with self._failures():
             states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
@@ -218,7 +218,7 @@ class Aligner(WindowedAligner):
             attention = BatchAttention.of(
                 forward, backward, [pair.source for pair in found], [pair.target for pair in found]
             )
-            aligned += self._answers(found, attention, matrices)
+            aligned += answers(found, attention, wanted)
         return aligned
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 
@@ -23,6 +23,7 @@ WordPair = tuple[list[str], list[str]]
 SentencePair = tuple[Sentence, Sentence]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
+_AT_ONCE = 50_000  # characters; longer texts are counted in parts, as pieces take hundreds of times the size of text
 MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
 
 
@@ -43,6 +44,31 @@ class Aligned(NamedTuple):
     matrix: np.ndarray | None = None  # probabilities, if they are wanted (target words, source words), perhaps padded
 
 
+class Wanted(NamedTuple):
+    """How links are made, and what else is wanted."""
+
+    merge: Merge
+    threshold: float
+    matrices: bool
+
+    def check(self) -> None:
+        """Raise WeftError if there are no such links."""
+        if self.merge not in MERGES:
+            raise WeftError(f"merge is one of {', '.join(MERGES)}, not {self.merge!r}")
+        if not 0 <= self.threshold <= 1:  # also false for NaN
+            raise WeftError(f"threshold is a probability, from 0 to 1, not {self.threshold}")
+
+
+class AlignsPairs(Protocol):
+    """What aligns sentence pairs as `WindowedAligner` does."""
+
+    def stream(
+        self, pairs: Iterable[SentencePair], on_long: OnLong, ahead: int = 0, matrices: bool = False
+    ) -> Iterator[Alignment]:
+        """Yield an alignment for each pair, in order."""
+        ...
+
+
 class WindowedAligner(ABC):
     """An aligner that reads a window of pairs ahead, so that pairs of similar length share a batch."""
 
@@ -50,10 +76,7 @@ class WindowedAligner(ABC):
         self, subwords: Subwords, merge: Merge, threshold: float, raw: bool, reverse: bool, ahead: int
     ) -> None:
         """``reverse``: pairs have the model's target language first. ``ahead``: the size of the window."""
-        if merge not in MERGES:
-            raise WeftError(f"merge is one of {', '.join(MERGES)}, not {merge!r}")
-        if not 0 <= threshold <= 1:  # also false for NaN
-            raise WeftError(f"threshold is a probability, from 0 to 1, not {threshold}")
+        Wanted(merge, threshold, matrices=False).check()
         self.subwords = subwords
         self.merge: Merge = merge
         self.threshold = threshold
@@ -62,13 +85,8 @@ class WindowedAligner(ABC):
         self._ahead = ahead
 
     @abstractmethod
-    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterable[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterable[Aligned]:
         """Align the pairs of a window, in any order."""
-
-    def _answers(self, batch: Sequence[EncodedPair], attention: BatchAttention, matrices: bool) -> Iterator[Aligned]:
-        """Make links of the attention of a batch."""
-        cells = attention.probability if matrices else itertools.repeat(None)
-        return map(Aligned, batch, attention.links(self.merge, self.threshold), attention.scores(), cells)
 
     def align_one(self, source: Text, target: Text) -> Alignment:
         """Align one sentence pair; each side is text, words, or a ``Sentence``."""
@@ -81,25 +99,36 @@ class WindowedAligner(ABC):
         skip_long: bool = False,
         ahead: int = 0,
         matrices: bool = False,
+        merge: Merge | None = None,
+        threshold: float | None = None,
     ) -> Iterator[Alignment]:
         """Align sentence pairs; each side is text, words, or a ``Sentence``. Yields an alignment for each, in order.
 
         Reads ``ahead`` pairs at a time (0: as many as suit the aligner; 1: each is answered before the next is read).
         A pair that is too long raises WeftError, or has no links if ``skip_long``. With ``matrices``, alignments have
-        the probabilities of all pairs of words.
+        the probabilities of all pairs of words. ``merge`` and ``threshold`` are the aligner's own if they are None.
         """
-        return self.stream(pairs, (lambda index, pieces: None) if skip_long else _refuse, ahead, matrices)
+        on_long = pass_over if skip_long else _refuse
+        return self.stream(pairs, on_long, ahead, matrices, merge, threshold)
 
     def stream(
-        self, pairs: Iterable[tuple[Text, Text]], on_long: OnLong, ahead: int = 0, matrices: bool = False
+        self,
+        pairs: Iterable[tuple[Text, Text]],
+        on_long: OnLong,
+        ahead: int = 0,
+        matrices: bool = False,
+        merge: Merge | None = None,
+        threshold: float | None = None,
     ) -> Iterator[Alignment]:
         """Align as ``align`` does; a pair that is too long has no links if ``on_long`` returns."""
+        wanted = Wanted(merge or self.merge, self.threshold if threshold is None else threshold, matrices)
+        wanted.check()
         iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, ahead or self._ahead)):
             sentences = [self._sentences(pair, number) for number, pair in enumerate(window, seen + 1)]
             alignments = [Alignment(source, target) for source, target in sentences]  # without links
             encoded = encode_pairs(sentences, self.subwords, on_long, seen)
-            for pair, links, score, matrix in self._align_encoded(encoded, matrices):
+            for pair, links, score, matrix in self._align_encoded(encoded, wanted):
                 source, target = sentences[pair.number]
                 cells = None if matrix is None else _fitted(matrix.T, len(source), len(target))
                 alignments[pair.number] = Alignment(source, target, links, score, cells)
@@ -140,6 +169,12 @@ class WindowedAligner(ABC):
         return Sentence.from_words(words)
 
 
+def answers(batch: Sequence[EncodedPair], attention: BatchAttention, wanted: Wanted) -> Iterator[Aligned]:
+    """Make links of the attention of a batch."""
+    cells = attention.probability if wanted.matrices else itertools.repeat(None)
+    return map(Aligned, batch, attention.links(wanted.merge, wanted.threshold), attention.scores(), cells)
+
+
 def _fitted(matrix: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """Return a copy of this shape, zero where the matrix has nothing: words without pieces at the end."""
     fitted = np.zeros((rows, columns), matrix.dtype)
@@ -154,6 +189,10 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
+def pass_over(index: int, pieces: int) -> None:
+    """Leave a pair that is too long without links."""
+
+
 def _refuse(index: int, pieces: int) -> None:
     raise WeftError(f"sentence pair {index + 1}: {describe_too_long(pieces)}")
 
@@ -166,12 +205,22 @@ def encode_pairs(
     ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """
     for number, (source, target) in enumerate(pairs):
+        counted = max(_count_of_long(side.text, subwords) for side in (source, target))
+        if counted > MOST_PIECES:
+            on_long(first + number, counted)
+            continue
         sides = subwords.encode(source), subwords.encode(target)
         longest = max(len(side.ids) for side in sides)
         if longest > MOST_PIECES:
             on_long(first + number, longest)
         elif all(side.ids for side in sides):
             yield EncodedPair(number, *sides)
+
+
+def _count_of_long(text: str, subwords: Subwords) -> int:
+    """Return the number of pieces of a long text, but for a few where its parts meet; 0 for any other."""
+    parts = (text[start : start + _AT_ONCE] for start in range(0, len(text), _AT_ONCE))
+    return sum(len(subwords.ids(part)) for part in parts) if len(text) > _AT_ONCE else 0
 
 
 def describe_too_long(pieces: int) -> str:

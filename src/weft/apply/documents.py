@@ -28,6 +28,7 @@ class Segment(NamedTuple):
 
     source: str  # with its markup
     target: slice  # of the document in UTF-8
+    place: str  # file and line, for messages
 
 
 class Document:

@@ -83,11 +83,12 @@ class Page:
         for number, place in enumerate(self._segments, 1):
             yield " ".join(self._parse(self._source(place), number).text.split())
 
-    def translated(self, translations: Sequence[str], file: str) -> Document:
+    def translated(self, translations: Sequence[str], file: str, placeholders: bool = False) -> Document:
         """Return the page with translations, which are plain text, one for each segment.
 
         Those of segments with markup can have it transferred. Where a translation is empty, the page stays as it is.
-        ``file`` is where they come from, for errors.
+        ``file`` is where they come from, for messages. With ``placeholders``, those that a translation lacks are
+        markup.
         """
         if len(translations) != len(self._segments):
             raise WeftError(
@@ -103,17 +104,17 @@ class Page:
             parts += before, after
             size += len(before) + len(after)
             last = place.stop
-            if target and self._parse(source, number).elements:
-                segments.append(Segment(source, slice(size - len(after), size)))
+            if target and self._parse(source, number, translation if placeholders else None).elements:
+                segments.append(Segment(source, slice(size - len(after), size), f"{file}:{number}"))
         return Document(b"".join([*parts, self._text[last:].encode()]), self._encoding, segments)
 
     def _source(self, place: slice) -> str:
         """Return a segment as it is written, but with a space where a line ends."""
         return _LINE_END.sub(" ", self._text[place])
 
-    def _parse(self, segment: str, number: int) -> Marked:
+    def _parse(self, segment: str, number: int, translation: str | None = None) -> Marked:
         try:
-            return parse_markup(segment, "html", self.ignore_tags)
+            return parse_markup(segment, "html", self.ignore_tags, translation)
         except WeftError as error:
             raise WeftError(f"{self._file}: segment {number:,}: {error}") from None
 

@@ -39,9 +39,8 @@ VOID = frozenset(
     ("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr")
 )
 """Elements of HTML that are a tag alone."""
-_CODE = frozenset(  # of XLIFF and TMX: content is not text
-    ("bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp")
-)
+CODES = frozenset(("bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sc", "ec", "sm", "em", "cp"))
+"""Elements of XLIFF and TMX whose content is not text."""
 _BEGINNINGS = {"bpt": "ept", "bx": "ex", "sc": "ec", "sm": "em"}  # of spans whose ends are elements of their own
 _REFERENCE = re.compile(r"""\b(startRef|rid|id|i|pos|isolated)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _UNKNOWN = "\ufffd"  # stands for a character
@@ -154,7 +153,7 @@ class _Reader:
     def _read_tag(self, match: re.Match[str]) -> int:
         """Take a tag, or a whole element whose content is no text. Returns where it ends."""
         name = match["name"].lower() if self._handling == "html" else match["name"]
-        is_code = self._handling == "xliff" and name in _CODE
+        is_code = self._handling == "xliff" and name in CODES
         end = match.end()
         if (is_code or name in self._ignored) and not match["close"] and not match["empty"]:
             if name not in self._ends:

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from weft.align.alignment import Alignment
-from weft.align.windowed import WindowedAligner
+from weft.align.windowed import AlignsPairs, OnLong, pass_over
 from weft.apply.elements import Element
 from weft.apply.markup import Marked, TagHandling, parse_markup
 from weft.apply.placement import place_elements
+from weft.apply.restrictions import restricted
 from weft.apply.word_parts import cut_words, shared_borders, standing_apart
 from weft.text.words import Sentence, Span
 
@@ -52,13 +53,14 @@ class _PlacedTag(NamedTuple):
 
 
 def transfer(
-    aligner: WindowedAligner,
+    aligner: AlignsPairs,
     pairs: Iterable[tuple[str, str]],
     handling: TagHandling = "html",
     *,
     ignore_tags: Sequence[str] = (),
     split: bool = False,
     placeholders: bool = False,
+    on_long: OnLong = pass_over,
 ) -> Iterator[str]:
     """Yield the target of each pair with the markup of its source.
 
@@ -71,14 +73,29 @@ def transfer(
         ignore_tags: Elements that move as they are with all that they contain, which no translation has.
         split: An element whose words are apart in the target is there several times; otherwise it covers them all.
         placeholders: What a program fills in, such as ``{0}`` and ``%s``, is markup if the target lacks it.
+        on_long: Called for a segment that is too long to be aligned, with its index among the pairs; its elements are
+            placed by length.
     """
     parsed = (_parse(source, target, handling, ignore_tags, placeholders) for source, target in pairs)
+    seen = 0
     for window in _windows(parsed):
-        to_align = (one.sentences for one in window if one.sentences)
-        wanted = [(standing_apart(source), standing_apart(target)) for source, target in to_align]
-        alignments = aligner.align(wanted, skip_long=True, ahead=len(wanted), matrices=True)
+        alignments = _aligned(aligner, {index: one.sentences for index, one in enumerate(window, seen)}, on_long)
         for one in window:
             yield one.with_markup(alignments, split)
+        seen += len(window)
+
+
+def _aligned(
+    aligner: AlignsPairs, sentences: dict[int, tuple[Sentence, Sentence] | None], on_long: OnLong
+) -> Iterator[Alignment]:
+    """Yield the alignments of all sentences that are not None, given by the indices that ``on_long`` expects."""
+    wanted = {index: (standing_apart(pair[0]), standing_apart(pair[1])) for index, pair in sentences.items() if pair}
+    indices = list(wanted)
+
+    def on_long_one(number: int, pieces: int) -> None:
+        on_long(indices[number], pieces)
+
+    return aligner.stream(wanted.values(), on_long_one, len(wanted), matrices=True)
 
 
 def _parse(source: str, target: str, handling: TagHandling, ignore_tags: Sequence[str], placeholders: bool) -> _Parsed:
@@ -144,7 +161,7 @@ def with_markup(
     """
     spans = place_elements(matrix, *sentences, source.elements, split)
     parts, last = [], 0
-    for place, tag, _ in _tags_in_order(source.elements, spans, len(target.text)):
+    for place, tag, _ in _tags_in_order(source.elements, restricted(source.elements, spans), len(target.text)):
         written = target.place(place)
         parts += [target.written[last:written], _spaced(tag, target.text, place)]
         last = written

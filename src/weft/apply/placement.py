@@ -21,18 +21,21 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.apply.elements import Element, Leaning, TagKind
+from weft.apply.link_context import in_context
 from weft.apply.spans import gains, shares
 from weft.apply.word_parts import Copies, Stretch, border_costs
 from weft.text.words import Sentence, Span
 
-_FLOOR = 0.25  # probabilities below this do not cross a tag, and make no part of an element that is split
+_FLOOR = 0.15  # probabilities below this do not count
+_PART = 0.25  # what a part of an element that is split gains at least
 _LIKELY = 0.05  # a probability that is better than none
 _NEARNESS = np.exp(-np.arange(20) / 3)  # what words count that are so far to the side of a tag
 _SPACES = 10  # in a row that are looked at
 _TOUCHED = 0.5  # what it is worth to a tag to be beside the translation of the word that it touches
-_SMALL = 0.3  # what it costs an element that begins with a capital to begin before a small letter
+_SMALL = 0.4  # what it costs an element that begins with a capital to begin before a small letter
 _QUOTES = frozenset(("«»", "‹›", "“”", "„“", "‘’", "‚‘", "[]", "「」", "『』", "《》", "【】"))
 _QUOTING = frozenset("".join(_QUOTES) + "\"'(")  # what is around a stretch of the source that is quoted already
+_OPENING = frozenset(pair[0] for pair in _QUOTES)
 _REACH = 8  # words to each side of a stretch among which quotation marks are looked for
 _LOST = 0.4  # the most that a stretch may lose by taking in quotation marks: less than a word of others costs
 
@@ -98,10 +101,10 @@ class _Placer:
     ) -> None:
         self._source, self._target, self._elements, self._split = source, target, elements, split
         self._words = _words(source, elements)
-        self._matrix = matrix  # (source words, target words)
-        self._kept = np.where(matrix >= _FLOOR, matrix, 0)
+        self._matrix = in_context(matrix)  # (source words, target words)
+        self._kept = np.where(self._matrix >= _FLOOR, self._matrix, 0)
         self._sums = np.zeros((len(matrix) + 1, len(target)))  # over the source words before each
-        np.cumsum(matrix, axis=0, out=self._sums[1:])
+        np.cumsum(self._kept, axis=0, out=self._sums[1:])
         self._shares = shares(target.words)
         self._costs = border_costs(target)
         self._capital_costs = [
@@ -180,7 +183,7 @@ class _Placer:
     def _with_quotes(self, stretch: Stretch, words: Stretch, worths: Sequence[float], room: _Room) -> Stretch:
         """Take in quotation marks around the stretch, or around a little more, if the source words have none."""
         quoted = self._source.words[max(words.first - 1, 0) : words.first + 1]
-        if not _QUOTING.isdisjoint("".join(quoted)):
+        if _OPENING.isdisjoint(self._target.text) or not _QUOTING.isdisjoint("".join(quoted)):
             return stretch
         (begin, end), target = room.within, self._target.words
         before = range(stretch.first - 1, max(begin, stretch.first - _REACH) - 1, -1)
@@ -201,7 +204,7 @@ class _Placer:
         while True:
             room.take(Stretch(max(stretch.first - 1, 0), min(stretch.last + 1, len(worths))))  # no other may touch it
             worth, another = _greatest_sum(worths, self._costs, self._costs, room)
-            if another is None or worth < _FLOOR:
+            if another is None or worth < _PART:
                 return
             yield another
             stretch = another

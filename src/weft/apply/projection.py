@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from weft.align.alignment import Alignment
-from weft.align.windowed import WindowedAligner
+from weft.align.windowed import AlignsPairs, pass_over
 from weft.apply.spans import STRENGTH, Run, counterparts, shares, with_copies
 from weft.text.units import Span
 from weft.text.words import Sentence, Text
@@ -71,7 +71,7 @@ class _Words(NamedTuple):
     tokens: list[int]  # of each word
 
 
-def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: float = STRENGTH) -> Iterator[Projected]:
+def project(aligner: AlignsPairs, sentences: Iterable[Labelled], strength: float = STRENGTH) -> Iterator[Projected]:
     """Carry the labels of sentences to their translations. Yields the labels of each translation, in order.
 
     A label is left out if its ``strength``, from 0 to 1, is less than this. A sentence that is too long has none.
@@ -81,7 +81,7 @@ def project(aligner: WindowedAligner, sentences: Iterable[Labelled], strength: f
         words = [(_words(one.source, one.labels), _words(one.target, ())) for one in window]
         has_labels = [bool(one.labels or one.tags) for one in window]  # the others need no alignment
         pairs = ((source.sentence, target.sentence) for source, target in itertools.compress(words, has_labels))
-        alignments = aligner.align(pairs, skip_long=True, matrices=True)
+        alignments = aligner.stream(pairs, pass_over, matrices=True)
         for one, (source, target), is_needed in zip(window, words, has_labels, strict=True):
             if is_needed:
                 yield _projected(one, source, target, next(alignments), strength)

@@ -61,16 +61,17 @@ def standing_apart(sentence: Sentence) -> Sentence:
 
     Items of lists and menus touch if the tags between them are left out.
     """
-    text, parts, spans, last, shift = sentence.text, [], [], 0, 0
-    for start, end in sentence.spans:
-        if 0 < start == last and text[start].isupper() and text[start - 1].islower():
-            parts.append(" ")
-            shift += 1
-        parts.append(text[last:start])
-        parts.append(text[start:end])
-        spans.append((start + shift, end + shift))
-        last = end
-    return Sentence("".join(parts) + text[last:], tuple(spans), raw=True) if shift else sentence
+    text, spans = sentence.text, sentence.spans
+    glued = [
+        start
+        for (_, end), (start, _) in itertools.pairwise(spans)
+        if start == end and text[start].isupper() and text[start - 1].islower()
+    ]
+    if not glued:
+        return sentence
+    parts = (text[start:end] for start, end in itertools.pairwise([0, *glued, len(text)]))
+    moved = tuple((start + bisect_right(glued, start), end + bisect_right(glued, start)) for start, end in spans)
+    return Sentence(" ".join(parts), moved, raw=True)
 
 
 def border_costs(sentence: Sentence) -> list[float]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from xml.parsers import expat
 
 from weft.apply.documents import Document, Segment, decode_document, encoding_of, read_document
-from weft.apply.markup import Marked, parse_markup
+from weft.apply.markup import CODES, Marked, parse_markup
 from weft.errors import WeftError
 from weft.text.memories import is_language
 
@@ -29,28 +29,31 @@ _MOST_NAMESPACES = 1_000
 _MOST_LANGUAGES = 100  # that are named in an error
 _DECLARATION = re.compile(rb"\A<\?xml\s[^>]*?encoding\s*=\s*[\"']([\w.:-]+)[\"']")
 _REMARK = re.compile(r"<(?:[!?]|(?:[\w.-]+:)?(?:mrk|sm|em)\b)")  # of translators and their tools
+_CODE_NAMES = "|".join(sorted(CODES))
 _START_TAG = re.compile(rb"<[^\"'>]*(?:\"[^\"]*\"[^\"'>]*|'[^']*'[^\"'>]*)*>")
 
 
-def read_xml_document(file: str, languages: Languages | None = None, everything: bool = False) -> Document:
+def read_xml_document(
+    file: str, languages: Languages | None = None, everything: bool = False, placeholders: bool = False
+) -> Document:
     """Read an XLIFF or TMX file: those of its segments whose target has text and lacks tags of its source.
 
     Not those that are approved, or have remarks in the target; with ``everything``, these as well, and all that have
     tags in their source. What is not to be translated is always left out. ``languages`` says which languages of a TMX
-    file are source and target; without it, the file says which is the source, and all others are targets. Raises
-    WeftError.
+    file are source and target; without it, the file says which is the source, and all others are targets. With
+    ``placeholders``, what a program fills in, such as ``{0}``, counts as a tag. Raises WeftError.
     """
-    return parse_xml_document(read_document(file, _MOST_BYTES), file, languages, everything)
+    return parse_xml_document(read_document(file, _MOST_BYTES), file, languages, everything, placeholders)
 
 
 def parse_xml_document(
-    data: bytes, file: str, languages: Languages | None = None, everything: bool = False
+    data: bytes, file: str, languages: Languages | None = None, everything: bool = False, placeholders: bool = False
 ) -> Document:
     """Return what ``read_xml_document`` does, from the bytes of a file; ``file`` is its name, for errors."""
     encoding = encoding_of(data, _DECLARATION, file)
     if encoding != "utf-8":
         data = decode_document(data, encoding, file).encode()
-    segments = _Reader(data, file, languages, everything).segments()
+    segments = _Reader(data, file, languages, everything, placeholders).segments()
     return Document(data, encoding, sorted(segments, key=lambda segment: segment.target.start))
 
 
@@ -177,8 +180,11 @@ def _is_same(language: str, other: str) -> bool:
 class _Reader:
     """Follows expat through a file and collects its segments."""
 
-    def __init__(self, data: bytes, file: str, languages: Languages | None, everything: bool) -> None:
-        self._data, self._file, self._languages, self._everything = data, file, languages, everything
+    def __init__(
+        self, data: bytes, file: str, languages: Languages | None, everything: bool, placeholders: bool
+    ) -> None:
+        self._data, self._file, self._languages = data, file, languages
+        self._everything, self._placeholders = everything, placeholders
         self._open: list[_Element] = []
         self._namespace = ""  # of the root
         self._format: _Format = _Xliff1()  # until the root says otherwise
@@ -251,17 +257,31 @@ class _Reader:
 
     def _add(self, source: _Element, target: _Element) -> None:
         """Make a segment of a pair if markup has to go from one to the other, and can."""
-        if not source.has_elements or target.translate == "no" or (target.is_approved and not self._everything):
+        if not (source.has_elements or self._placeholders) or target.translate == "no":
+            return
+        if target.is_approved and not self._everything:
             return
         if source.namespaces != target.namespaces:  # where tags may mean something else
             return
-        markup = self._data[source.content].decode()
+        markup, place = self._data[source.content].decode(), f"{self._file}:{target.line}"
         try:
-            ours, theirs = (parse_markup(one, "xliff") for one in (markup, self._data[target.content].decode()))
+            self._check_prefixes(markup, source.namespaces)
+            theirs = parse_markup(self._data[target.content].decode(), "xliff")
+            ours = parse_markup(markup, "xliff", (), theirs.text if self._placeholders else None)
         except WeftError as error:
-            raise WeftError(f"{self._file}:{target.line}: {error}") from None
-        if theirs.text.strip() and (self._everything or _lacks_tags(ours, theirs)):
-            self._segments.append(Segment(markup, target.content))
+            raise WeftError(f"{place}: {error}") from None
+        if theirs.text.strip() and ours.elements and (self._everything or _lacks_tags(ours, theirs)):
+            self._segments.append(Segment(markup, target.content, place))
+
+    def _check_prefixes(self, markup: str, namespaces: dict[str, str]) -> None:
+        """Raise WeftError for codes with a prefix: what is in them would be taken for text."""
+        for name, namespace in namespaces.items():
+            prefix = name.partition(":")[2]
+            if prefix and namespace == self._namespace and (code := re.search(rf"<{prefix}:({_CODE_NAMES})\b", markup)):
+                raise WeftError(
+                    f"{code[0]}>: codes with a prefix are not understood; write <{code[1]}>, and declare the namespace "
+                    f"as xmlns instead of {name}"
+                )
 
 
 def _lacks_tags(source: Marked, target: Marked) -> bool:

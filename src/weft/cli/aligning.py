@@ -6,7 +6,7 @@ import functools
 import gc
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -74,6 +74,7 @@ class Answer(NamedTuple, Generic[Lines]):
     lines: Lines  # one for each pair, or something else that has their number as its length
     bad: list[BadLine]  # those that could not be aligned
     done: int  # in units of the progress
+    notes: Sequence[str] = ()  # what else to warn of: file, line and problem
 
 
 def answers(
@@ -125,7 +126,7 @@ def _answer(work: Callable[[WindowedAligner, Item], Answer[Lines]], plan: Aligne
 class Warnings:
     """Says which lines could not be aligned, as long as there are few."""
 
-    def __init__(self, progress: Progress, instead: str, strict: bool = False) -> None:
+    def __init__(self, progress: Progress, instead: str = "", strict: bool = False) -> None:
         """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them."""
         self._progress, self._instead, self._strict = progress, instead, strict
         self._count = 0
@@ -142,9 +143,10 @@ class Warnings:
                 "is the text of another format, or its second file missing?"
             )
         self._is_first = False
-        for one in bad[: max(_MOST_WARNINGS - self._count, 0)]:
-            self._progress.say(f"weft: {one}; {self._instead}")
-        self._count += len(bad)
+        warnings = [*(f"{one}; {self._instead}" for one in bad), *answer.notes]
+        for one in warnings[: max(_MOST_WARNINGS - self._count, 0)]:
+            self._progress.say(f"weft: {one}")
+        self._count += len(warnings)
 
     def end(self) -> None:
         """Say how many warnings were left out."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
@@ -16,7 +15,7 @@ from weft.text.reading import read_text, side_by_side
 from weft.text.words import split_spaces
 
 if TYPE_CHECKING:
-    from weft.scoring import Score, WordErrors
+    from weft.scoring import CountCollector, Score, WordErrors
 
 
 def evaluate(
@@ -63,7 +62,8 @@ def evaluate(
     if names.count("-") > 1:
         raise WeftError("stdin (-) can be read only once")
     opened = open_gold(gold, gold_base, gold_format)
-    scores, found = _count(opened, names, len(systems), errors > 0, content_words)
+    counts, found = _count(opened, names, len(systems), errors > 0, content_words)
+    scores = [one.score() for one in counts]
     with open_output(output, names) as (out, _):
         _print_table(systems, scores, resamples, seed, out)
         for name, other in zip(systems[1:], scores[1:], strict=True):
@@ -77,19 +77,17 @@ def evaluate(
         if errors:
             for name, one in zip(systems, found, strict=True):
                 _print_errors(name, one, errors, out)
-        signature = Signature(len(scores[0].counts), opened.form, opened.base, resamples, seed, content=content_words)
+        signature = Signature(counts[0].sentences, opened.form, opened.base, resamples, seed, content=content_words)
         print(signature, file=out)
 
 
 def _count(
     gold: GoldFile, names: Sequence[str], systems: int, errors: bool, content: bool
-) -> tuple[list[Score], list[WordErrors]]:
+) -> tuple[list[CountCollector], list[WordErrors]]:
     """Read gold, systems and text side by side. Returns the counts of each system, and its errors if wanted."""
-    import numpy as np
+    from weft.scoring import CountCollector, WordErrors, content_links, link_counts
 
-    from weft.scoring import Score, WordErrors, content_links, link_counts
-
-    counts = [array("q") for _ in range(systems)]
+    counts = [CountCollector() for _ in range(systems)]
     found = [WordErrors() for _ in range(systems)]
     any_gold = False
     readers: list[Iterator[Any]] = [
@@ -104,13 +102,13 @@ def _count(
                 one.check(len(words[0]), len(words[1]))
         for one, collected, word_errors in zip(lines, counts, found, strict=True):
             links = content_links(one.possible, line) if content else one.possible
-            collected.extend(link_counts(links, line))
+            collected.add(link_counts(links, line))
             if errors:
                 word_errors.add(links, line, *words)
         any_gold |= bool(line.possible)
     if not any_gold:
         raise WeftError(f"{names[0]}: no gold links in it")
-    return [Score(np.array(one, np.int64).reshape(-1, 4)) for one in counts], found
+    return counts, found
 
 
 def _print_table(names: Sequence[str], scores: Sequence[Score], resamples: int, seed: int, out: TextIO) -> None:

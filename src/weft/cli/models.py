@@ -20,14 +20,14 @@ def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
 
 def list_models() -> None:
     """Print a line for each shipped model: its name, its size and the first paragraph of its card."""
-    from weft.align.model_folder import card, shipped_models
+    from weft.align.model_folder import description, shipped_models
 
     models = shipped_models()
     if not models:
         say("weft: no aligner comes with this version; docs/training.md tells how to train one")
     for name, folder in models.items():
         size = sum(path.stat().st_size for path in folder.iterdir())
-        print(f"{name}  {size / 1e6:4.1f} MB  {_first_paragraph(card(folder))}")
+        print(f"{name}  {size / 1e6:4.1f} MB  {description(folder)}")
 
 
 def show_card(name: str) -> None:
@@ -35,8 +35,3 @@ def show_card(name: str) -> None:
     from weft.align.model_folder import card, find_model
 
     print(card(find_model(name)).rstrip())
-
-
-def _first_paragraph(text: str) -> str:
-    paragraphs = (paragraph for paragraph in text.split("\n\n") if not paragraph.startswith("#"))
-    return " ".join(next(paragraphs, "").split())

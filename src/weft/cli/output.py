@@ -107,7 +107,14 @@ def _open_file(
     path: Path, made_by: Callable[[], dict[str, Any]] | None, resume: bool, compression: Compression | None
 ) -> Iterator[tuple[TextIO, int]]:
     partial, record = _partial(path), _record(path)
-    with locked(partial, os.O_RDWR | os.O_CREAT), partial.open("a+b") as file:
+
+    def clean_up() -> None:
+        if partial.exists() and (made_by is None or not partial.stat().st_size):
+            partial.unlink()  # nothing to go on with
+        if not partial.exists():
+            record.unlink(missing_ok=True)
+
+    with locked(partial, clean_up), partial.open("a+b") as file:
         done = 0
         if resume and made_by is not None and file.tell():
             _compare(record, made_by())
@@ -134,10 +141,6 @@ def _open_file(
         finally:
             with contextlib.suppress(OSError, ValueError):  # the disk is full, as was said; or all is closed
                 text.flush()
-            if partial.exists() and (made_by is None or not partial.stat().st_size):
-                partial.unlink()  # nothing to go on with
-            if not partial.exists():
-                record.unlink(missing_ok=True)
 
 
 def _compare(record: Path, made_by: dict[str, Any]) -> None:

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import itertools
 import json
 import sys
-import time
 from collections import Counter
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
+from weft.cli.aligning import Answer, answers, plan_aligner
 from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.progress import Progress
-from weft.workers import available_cores, map_in_order
 
 if TYPE_CHECKING:
-    from weft.align.onnx_aligner import Aligner
+    from weft.align.windowed import WindowedAligner
     from weft.apply.conllu import ConlluSentence
     from weft.apply.label_file import Block
     from weft.apply.span_objects import SpanObject
     from weft.apply.tagged_tokens import TaggedTokens
 
 FormName = Literal["auto", "iob2", "conllu", "jsonl"]
-_MOST_PROCESSES = 16  # each has a model in memory
 _MOST_NAMED = 10  # labels without a counterpart that are named on stderr
 _MOST_CHARACTERS = 200  # of such a label that a report has
 _COLUMNS = "UPOS,DEPREL,Entity,NER"
@@ -57,11 +54,11 @@ class Options:
     report: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None
     """Write all labels that could not be projected into this file, as JSONL."""
     model: Annotated[str | None, choice("NAME", "multi")] = None
-    """A name that `weft models` lists, or the folder of a small aligner."""
+    """A name that `weft models` lists, or a folder."""
     reverse: bool = False
     """The labelled side is the model's target language."""
     fast: bool = False
-    """Use the narrow encoders of the aligner: faster, less accurate."""
+    """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
     output: Output = None
     """Write into this file instead of stdout."""
     cores: int = 0
@@ -73,8 +70,6 @@ class Options:
 
         if self.strength is not None and not 0 <= self.strength <= 1:
             raise WeftError(f"--strength is from 0 to 1, not {self.strength:g}")
-        if self.cores < 0:
-            raise WeftError(f"--cores is a number of cores, or 0 for all, not {self.cores}")
         if not self.target and self.form_name != "jsonl":
             raise WeftError("give a second file with the translations, a line for each sentence of the first")
         if self.output is not None and self.output == self.report:
@@ -107,13 +102,17 @@ class Options:
         return [self.file, self.target] if self.target else [self.file]
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True)
+class ProjectedBlock:
     """The output for a block of sentences."""
 
     text: str
     missing: list[dict[str, Any]]  # labels that could not be projected
     counts: Counter[str]
-    bytes_read: int
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return self.counts["sentences"]
 
 
 def project(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
@@ -121,6 +120,7 @@ def project(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     from weft.apply.label_file import read_blocks
 
     options.check()
+    plan = plan_aligner(options.model, options.cores, reverse=options.reverse, fast=options.fast)
     size = sum(Path(name).stat().st_size for name in options.inputs if Path(name).is_file())
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(visible=options.output is not None or not sys.stdout.isatty()))
@@ -129,13 +129,8 @@ def project(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         report = stack.enter_context(open_output(options.report, options.inputs))[0] if options.report else None
         progress.phase("projecting", size, "B")
         blocks = read_blocks(options.file, options.target, options.form.has_token)
-        first_two = list(itertools.islice(blocks, 2))
-        cores = options.cores or available_cores()
-        workers = min(cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
-        answer_block = functools.partial(_answer, options, cores // workers)
         counts: Counter[str] = Counter()
-        began = time.perf_counter()
-        for answer in map_in_order(answer_block, itertools.chain(first_two, blocks), workers):
+        for answer in answers(partial(_project_block, options), blocks, plan, progress):
             out.write(answer.text)
             for number, one in enumerate(answer.missing, counts["missing"]):
                 if report is not None:
@@ -144,8 +139,6 @@ def project(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
                     progress.say(_described(one, options.file))
             counts += answer.counts
             counts["missing"] += len(answer.missing)
-            rate = counts["sentences"] / (time.perf_counter() - began)
-            progress.advance(answer.bytes_read, sentences=f"{counts['sentences']:,}", speed=f"{rate:,.0f} sentences/s")
         progress.say(_summary(counts, report is not None))
 
 
@@ -165,15 +158,14 @@ def _summary(counts: Counter[str], has_report: bool) -> str:
     return text
 
 
-def _answer(options: Options, threads: int, block: Block) -> Answer:
-    """Project the labels of a block; the aligner stays in memory for the next one."""
+def _project_block(options: Options, aligner: WindowedAligner, block: Block) -> Answer[ProjectedBlock]:
+    """Project the labels of a block."""
     from weft.apply.projection import project as projected_labels
     from weft.apply.spans import STRENGTH
 
     units = list(block.decoded())
     records = [options.form(unit, options.raw, options.column_names) for unit in units]
     strength = STRENGTH if options.strength is None else options.strength
-    aligner = _aligner(options.model, threads, options.reverse, options.fast)
     text: list[str] = []
     missing: list[dict[str, Any]] = []
     counts: Counter[str] = Counter(sentences=len(units))
@@ -190,11 +182,4 @@ def _answer(options: Options, threads: int, block: Block) -> Answer:
             if place is None:
                 characters = projected.source.text[label.start : min(label.end, label.start + _MOST_CHARACTERS)]
                 missing.append({"line": unit.line, **label._asdict(), "text": characters})
-    return Answer("".join(text), missing, counts, block.bytes_read)
-
-
-@functools.lru_cache(1)
-def _aligner(model: str | None, threads: int, reverse: bool, fast: bool) -> Aligner:
-    from weft.align.onnx_aligner import Aligner
-
-    return Aligner(model, cores=threads, reverse=reverse, fast=fast)
+    return Answer(ProjectedBlock("".join(text), missing, counts), [], block.bytes_read)

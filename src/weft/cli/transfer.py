@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
@@ -64,6 +64,8 @@ class Options:
     """Which languages of a TMX file to take, such as en de."""
     all: bool = False
     """Transfer to all targets of a file, also to those that are approved, or have the tags of their source already."""
+    placeholders: bool = False
+    """What a program fills in, such as {0} or %s, is markup as well, if the translation lacks it."""
     split: bool = False
     """An element whose words are apart in the translation becomes several; otherwise it covers what is between."""
     model: Annotated[str | None, choice("NAME", "multi")] = None
@@ -107,23 +109,38 @@ class Way(NamedTuple):
     handling: TagHandling
     ignore_tags: tuple[str, ...]
     split: bool
+    placeholders: bool
 
-    def targets(self, aligner: WindowedAligner, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-        """Yield the target of each pair with the markup of its source."""
+    def targets(
+        self,
+        aligner: WindowedAligner,
+        pairs: Iterable[tuple[str, str]],
+        place_of: Callable[[int], str],
+        notes: list[str],
+    ) -> Iterator[str]:
+        """Yield the target of each pair with the markup of its source.
+
+        What is too long to be aligned goes to ``notes``, with the place of the pair of that index.
+        """
+        from weft.align.windowed import describe_too_long
         from weft.apply.markup_transfer import transfer
 
-        return transfer(aligner, pairs, self.handling, ignore_tags=self.ignore_tags, split=self.split)
+        def on_long(index: int, pieces: int) -> None:
+            notes.append(f"{place_of(index)}: {describe_too_long(pieces)}; its tags are placed by length")
+
+        options = {"ignore_tags": self.ignore_tags, "split": self.split, "placeholders": self.placeholders}
+        return transfer(aligner, pairs, self.handling, **options, on_long=on_long)
 
 
 def transfer(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Give translations the inline markup of their sources: `weft transfer job.xlf > tagged.xlf`."""
     options.check()
-    ignored = _names(options.ignore_tags)
+    ignored, how = _names(options.ignore_tags), (options.split, options.placeholders)
     if options.kind == "lines":
-        _transfer_lines(options, Way(options.tag_handling or "html", ignored, options.split))
+        _transfer_lines(options, Way(options.tag_handling or "html", ignored, *how))
     elif options.kind == "bilingual":
-        document = read_xml_document(options.file, options.languages, options.all)
-        _transfer_document(options, document, Way("xliff", ignored, options.split))
+        document = read_xml_document(options.file, options.languages, options.all, options.placeholders)
+        _transfer_document(options, document, Way("xliff", ignored, *how))
     else:
         tags = HtmlTags(ignored, _names(options.splitting_tags), _names(options.non_splitting_tags))
         page = read_page(options.file, tags)
@@ -131,8 +148,9 @@ def transfer(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
             with open_output(options.output, options.inputs) as (out, _):
                 out.writelines(f"{line}\n" for line in page.lines())
         else:
-            document = page.translated(list(read_text(options.translation)), options.translation)
-            _transfer_document(options, document, Way("html", tuple(page.ignore_tags), options.split))
+            lines = list(read_text(options.translation))
+            document = page.translated(lines, options.translation, options.placeholders)
+            _transfer_document(options, document, Way("html", tuple(page.ignore_tags), *how))
 
 
 def _names(tags: str) -> tuple[str, ...]:
@@ -148,14 +166,17 @@ def _transfer_document(options: Options, document: Document, way: Way) -> None:
     plan = _plan(options)
     with Progress() as progress, open_output(options.output, options.inputs) as (out, _):
         progress.phase("transferring", len(document.segments), "pairs")
-        pairs = document.pairs()
-        parts = iter(lambda: list(itertools.islice(pairs, BLOCK_LINES[plan.device])), [])
-        found = answers(partial(_answer_part, way), parts, plan, progress)
+        rows = zip((segment.place for segment in document.segments), document.pairs(), strict=True)
+        parts = iter(lambda: list(itertools.islice(rows, BLOCK_LINES[plan.device])), [])
+        found = answers(partial(_answer_part, way), parts, plan, progress, Warnings(progress))
         out.buffer.write(document.with_targets(itertools.chain.from_iterable(found)))
 
 
-def _answer_part(way: Way, aligner: WindowedAligner, pairs: list[tuple[str, str]]) -> Answer:
-    return Answer(list(way.targets(aligner, pairs)), [], len(pairs))
+def _answer_part(way: Way, aligner: WindowedAligner, rows: list[tuple[str, tuple[str, str]]]) -> Answer:
+    """Answer pairs, each of which comes after its place in the document."""
+    notes: list[str] = []
+    pairs = [pair for _, pair in rows]
+    return Answer(list(way.targets(aligner, pairs, lambda index: rows[index][0], notes)), [], len(pairs), notes)
 
 
 def _transfer_lines(options: Options, way: Way) -> None:
@@ -174,9 +195,10 @@ def _transfer_lines(options: Options, way: Way) -> None:
 
 
 def _answer_block(way: Way, aligner: WindowedAligner, block: Block) -> Answer:
-    bad: list[BadLine] = []
-    targets = way.targets(aligner, _usable_pairs(way, block, bad))
-    return Answer([f"{target}\n" for target in targets], bad, block.bytes_read)
+    bad, notes = list[BadLine](), list[str]()
+    pairs = _usable_pairs(way, block, bad)
+    targets = way.targets(aligner, pairs, lambda index: f"{block.file}:{block.line(index)}", notes)
+    return Answer([f"{target}\n" for target in targets], bad, block.bytes_read, notes)
 
 
 def _usable_pairs(way: Way, block: Block, bad: list[BadLine]) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,16 @@ import torch
 
 from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import ModelFolder, read_aligner
-from weft.align.windowed import Aligned, EncodedPair, SentencePair, WindowedAligner, WordPair, encode_pairs
+from weft.align.windowed import (
+    Aligned,
+    EncodedPair,
+    SentencePair,
+    Wanted,
+    WindowedAligner,
+    WordPair,
+    answers,
+    encode_pairs,
+)
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import Links
@@ -49,10 +58,10 @@ class TorchAligner(WindowedAligner):
         super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
         self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
 
-    def _align_encoded(self, encoded: Iterable[EncodedPair], matrices: bool) -> Iterator[Aligned]:
+    def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
         for batch in _batches(encoded, self._batch_tokens):
             attention = _attention(self._attend, batch, self._device)
-            yield from self._answers(batch, attention, matrices)
+            yield from answers(batch, attention, wanted)
 
 
 def system_aligner(

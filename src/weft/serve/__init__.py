@@ -1,1 +1,1 @@
-"""weft for people and programs elsewhere: a page that aligns in the browser."""
+"""weft for other programs and for people: a service that answers over HTTP, and a page that it serves. No torch."""

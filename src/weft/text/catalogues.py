@@ -11,12 +11,13 @@ from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines
 
 _LONGEST_ENTRY = 4 * LONGEST_LINE
 _OVERHEAD = 64  # bytes of memory for each line
-_STRING = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
-_LINE = re.compile(rf"(msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d{{1,3}}\]|domain)?\s*((?:{_STRING}\s*)+)")
-_STRINGS = re.compile(_STRING)
-_NUMBER = r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2}))"  # of a byte
-_ESCAPE = re.compile(rf"(?P<bytes>(?:{_NUMBER})+)|\\(?P<letter>.)")
-_NUMBERS = re.compile(_NUMBER)
+# Possessive, so that a long line takes little memory; without groups in what is repeated, which re of Python 3.11 gets
+# wrong.
+_INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'
+_LINE = re.compile(rf'(msgctxt|msgid|msgid_plural|msgstr|msgstr\[\d{{1,3}}\]|domain)?\s*+((?:"{_INSIDE}"\s*+)++)')
+_STRINGS = re.compile(f'"({_INSIDE})"')
+_ESCAPE = re.compile(r"(?P<bytes>(?:\\(?:[0-7]{1,3}|x[0-9a-fA-F]{1,2}))++)|\\(?P<letter>.)")
+_NUMBERS = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2}))")  # of bytes
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", '"': '"'}
 _PLAIN = bytes(range(32, 127)) + rb"\n\x41"  # what the syntax of catalogues is made of
 

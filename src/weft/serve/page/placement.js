@@ -21,12 +21,13 @@
   const { isSpace, hasLetter, hasAlphanumeric } = weft.characters;
   const { bisectLeft, bisectRight, listOf, Waiting } = weft.collections;
 
-  const FLOOR = 0.25; // probabilities below this do not cross a tag, and make no part of an element that is split
+  const FLOOR = 0.15; // probabilities below this do not count
+  const PART = 0.25; // what a part of an element that is split gains at least
   const LIKELY = 0.05; // a probability that is better than none
   const NEARNESS = Array.from({ length: 20 }, (_, far) => Math.exp(-far / 3)); // of words so far to the side of a tag
   const SPACES = 10; // in a row that are looked at
   const TOUCHED = 0.5; // what it is worth to a tag to be beside the translation of the word that it touches
-  const SMALL = 0.3; // what it costs an element that begins with a capital to begin before a small letter
+  const SMALL = 0.4; // what it costs an element that begins with a capital to begin before a small letter
   const QUOTES = new Set("«» ‹› “” „“ ‘’ ‚‘ [] 「」 『』 《》 【】".split(" "));
   const QUOTING = new Set([...[...QUOTES].join(""), '"', "'", "("]); // around what is quoted already in the source
   const REACH = 8; // words to each side of a stretch among which quotation marks are looked for
@@ -92,6 +93,7 @@
     #split;
     #words;
     #matrix; // (source words × target words)
+    #kept; // what counts of it (source words × target words)
     #sums; // over the source words before each (source words + 1, target words)
     #shares;
     #costs; // of borders (target words + 1)
@@ -106,10 +108,11 @@
       this.#elements = elements;
       this.#split = split;
       this.#words = wordsOf(source, elements);
-      this.#matrix = matrix;
+      this.#matrix = weft.linkContext.inContext(matrix, target.words.length);
+      this.#kept = this.#matrix.map((probability) => (probability >= FLOOR ? probability : 0));
       this.#sums = [new Float64Array(target.words.length)];
       for (let word = 0; word < source.words.length; word += 1) {
-        const row = this.#row(word);
+        const row = this.#row(this.#kept, word);
         this.#sums.push(this.#sums[word].map((sum, place) => sum + row[place]));
       }
       this.#shares = weft.spans.shares(target.words);
@@ -120,9 +123,9 @@
       elements.forEach((element, number) => listOf(this.#inner, element.parent).push(number));
     }
 
-    /** Return the probabilities of a source word. (target words) @param {number} word */
-    #row(word) {
-      return this.#matrix.subarray(word * this.#target.words.length, (word + 1) * this.#target.words.length);
+    /** Return the probabilities of a source word. (target words) @param {Float64Array} matrix @param {number} word */
+    #row(matrix, word) {
+      return matrix.subarray(word * this.#target.words.length, (word + 1) * this.#target.words.length);
     }
 
     /** Return the stretches of target words of each element. @returns {Stretch[][]} */
@@ -233,7 +236,7 @@
       for (;;) {
         take(left, { first: Math.max(stretch.first - 1, 0), last: stretch.last + 1 }); // no other may touch it
         const another = greatestSum(worths, this.#costs, this.#costs, left);
-        if (another.stretch === null || another.worth < FLOOR) return found;
+        if (another.stretch === null || another.worth < PART) return found;
         found.push(another.stretch);
         stretch = another.stretch;
       }
@@ -242,9 +245,9 @@
     /** Return a stretch for an element whose words have no link: the likeliest word, or from gap to gap. */
     #between(number, room) {
       const words = this.#words[number];
-      const likely = new Float32Array(room.taken.length);
+      const likely = new Float64Array(room.taken.length);
       for (let word = words.first; word < words.last; word += 1) {
-        addTo(likely, this.#row(word), 1);
+        addTo(likely, this.#row(this.#matrix, word), 1);
       }
       const free = likely.map((probability, place) => (room.taken[place] ? 0 : probability));
       const likeliest = free.reduce((best, probability, place) => (probability > free[best] ? place : best), 0);
@@ -293,7 +296,7 @@
 
     /** Return what crosses a tag, if it is before each of the target words, or after all. (target words + 1) */
     #crossed(word, leans) {
-      const kept = (source) => this.#row(source).map((probability) => (probability >= FLOOR ? probability : 0));
+      const kept = (source) => this.#row(this.#kept, source);
       const masses = new Float64Array(this.#target.words.length); // of words after the tag, less those before it
       NEARNESS.forEach((nearness, far) => {
         if (word + far < this.#source.words.length) addTo(masses, kept(word + far), nearness);
@@ -315,8 +318,8 @@
 
   /**
    * Add a row of numbers to sums, each times a factor.
-   * @param {Float32Array | Float64Array} sums
-   * @param {Float32Array} row of the same length
+   * @param {Float64Array} sums
+   * @param {Float64Array} row of the same length
    * @param {number} factor
    */
   function addTo(sums, row, factor) {
