@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces_model: str) -
     """The files that the examples name: six sentence pairs, repeated, and their links."""
     pairs = [line.split("\t") for line in (ROOT / "examples" / "de-en.tsv").read_text("utf-8").splitlines()] * 3
     shutil.copy(pieces_model, tmp_path / "vocab.spm")
-    for name in ("corpus", "text", "pieces"):
+    for name in ("corpus", "text", "pieces", "words"):
         (tmp_path / f"{name}.tsv").write_text("".join(f"{one}\t{other}\n" for one, other in pairs), "utf-8")
         for language, side in (("de", 0), ("ro", 0), ("en", 1)):
             (tmp_path / f"{name}.{language}").write_text("".join(f"{pair[side]}\n" for pair in pairs), "utf-8")
@@ -58,7 +58,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pieces_model: str) -
     (tmp_path / "catalogue.po").write_text(
         "".join(f'msgid "{one}"\nmsgstr "{other}"\n' for one, other in pairs), "utf-8"
     )
-    for name in ("forward", "backward", "optimised", "merged", "other", "system-a", "system-b"):
+    for name in ("forward", "backward", "optimised", "merged", "other", "system", "system-a", "system-b"):
         (tmp_path / f"{name}.links").write_text("0-0 1-1\n" * len(pairs))
     (tmp_path / "pieces.aln").write_text("0-0 1-1\n" * len(pairs))
     (tmp_path / "gold.txt").write_text("1-1 2p2\n" * len(pairs))

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 
 from weft.align.alignment import Alignment
 from weft.align.html_page import PAGE_END, page_section, page_start
+from weft.apply.tokens import Tokens
 from weft.text.words import Sentence
 
 HOUSE = Alignment(
@@ -47,6 +48,14 @@ def test_a_pair_is_its_text_with_words_and_links() -> None:
     assert attributes["data-target"] == "0-3 4-7 8-13"
     assert attributes["data-links"] == "0-0:0.90 1-1:0.80 2-2:0.75"
     assert "7 · score 0.50" in page_section(HOUSE, 7)
+
+
+def test_tokens_are_shown_as_they_are_written() -> None:
+    tokens = Tokens("das Haus", ((0, 3), (3, 8)), written=("▁das", "▁Haus"))
+    [(attributes, texts)] = Pairs(
+        page_section(Alignment(tokens, Sentence.from_words(["house"]), {(1, 0): 1.0}), 1)
+    ).sections
+    assert texts[0] == "▁das ▁Haus" and attributes["data-source"] == "0-4 5-10"
 
 
 def test_text_is_never_markup() -> None:

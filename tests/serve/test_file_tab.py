@@ -52,7 +52,7 @@ def give(page: Page, *files: Path) -> None:
 
 
 def tsv(folder: Path, pairs: list[tuple[str, str]] = PAIRS) -> Path:
-    path = folder / "pairs.tsv"
+    path = folder / f"{folder.name}.tsv"  # another name for each test, by which `give` knows that the page has read it
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
     return path
 

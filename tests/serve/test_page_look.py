@@ -24,6 +24,12 @@ OUTSIDE = """() => {
 }"""
 
 
+CUT = """([widths, links]) => {
+    const lines = widths.map((side) => ({ widths: side, joined: side.map((_, place) => place % 4 === 3) }));
+    return weft.bands.cutIntoBands(...lines, links, 200);
+}"""
+
+
 @pytest.fixture(scope="module")
 def opened(browser: Browser, page_folder: Path) -> Iterator[Page]:
     page = open_page(browser, page_folder)
@@ -91,7 +97,7 @@ def test_bands_have_every_word_once_and_fit(page: Page) -> None:
     pairs += [(0, 0, []), (1, 0, []), (0, 5, []), (200, 3, [[0, 0], [199, 2]])]
     for sources, targets, links in pairs:
         widths = [[10 + 7 * (place % 9) for place in range(count)] for count in (sources, targets)]
-        bands = page.evaluate("([widths, links]) => weft.bands.cutIntoBands(...widths, links, 200)", [widths, links])
+        bands = page.evaluate(CUT, [widths, links])
         for side, sizes in zip(("source", "target"), widths, strict=True):
             lines = [band[side] for band in bands]
             assert [place for first, end in lines for place in range(first, end)] == list(range(len(sizes)))

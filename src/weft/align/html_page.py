@@ -46,10 +46,17 @@ link.</p>
 def page_section(alignment: Alignment, number: int) -> str:
     """Return the part of the page for one sentence pair."""
     links = " ".join(f"{source}-{target}:{one:.2f}" for (source, target), one in alignment.probabilities.items())
-    words = f'data-source="{_spans(alignment.source)}" data-target="{_spans(alignment.target)}"'
-    texts = "".join(f'<p dir="auto">{_text(side.text)}</p>' for side in (alignment.source, alignment.target))
+    sides = [_as_shown(side) for side in (alignment.source, alignment.target)]
+    words = f'data-source="{_spans(sides[0])}" data-target="{_spans(sides[1])}"'
+    texts = "".join(f'<p dir="auto">{_text(side.text)}</p>' for side in sides)
     head = f"<h2>{number} · score {alignment.score:.2f}</h2>"
     return f'<section class="pair card" {words} data-links="{links}">{head}{texts}</section>\n'
+
+
+def _as_shown(sentence: Sentence) -> Sentence:
+    """Return a sentence whose text has its words; tokens of other programs may be written in other ways."""
+    words = [sentence.text[start:end] for start, end in sentence.spans]
+    return sentence if words == sentence.words else Sentence.from_words(sentence.words)
 
 
 def _spans(sentence: Sentence) -> str:

@@ -12,8 +12,12 @@
   const LEAST_ROOM = 36; // pixels between the lines of a band,
   const MOST_ROOM = 116;
   const STEEPNESS = 0.22; // and how they grow with the reach of its curves
-  const WASTE = 8; // an empty line costs as much as this many links that leave their band
+  const WASTE = 8; // an empty line costs as much as this many links between bands
+  const EVEN = 1.05; // how much longer than the last line the others should be
+  const TORN = 0.5; // what a line costs that begins with a word without a space before it, such as a comma
   const DRIFT = 0.1; // what a word costs that is out of step with the other side
+
+  /** @typedef {{widths: number[], joined: boolean[]}} Line how wide words are, and whether no space is before them */
 
   /** Return sums of the values before each place. @param {number[]} values @returns {Float64Array} */
   function sumsBefore(values) {
@@ -27,6 +31,11 @@
     let end = Math.min(start + 1, sums.length - 1);
     while (end + 1 < sums.length && sums[end + 1] - sums[start] <= width) end += 1;
     return end;
+  }
+
+  /** Return how long a line should be for all that are needed to be of about one length. */
+  function evenShare(length, width) {
+    return Math.min(width, (EVEN * length) / Math.ceil(length / width));
   }
 
   /**
@@ -48,15 +57,15 @@
 
   /**
    * Cut two sentences into bands that are no wider than the page, where the fewest links are cut.
-   * @param {number[]} sourceWidths of the words, with the space before them
-   * @param {number[]} targetWidths
+   * @param {Line} sourceLine all words of the sentence
+   * @param {Line} targetLine
    * @param {[number, number][]} links source and target word
    * @param {number} width of the page
    * @returns {{source: [number, number], target: [number, number]}[]} first word and end of each line
    */
-  function cutIntoBands(sourceWidths, targetWidths, links, width) {
-    const [sourceSums, targetSums] = [sourceWidths, targetWidths].map(sumsBefore);
-    const [sources, targets] = [sourceWidths.length, targetWidths.length];
+  function cutIntoBands(sourceLine, targetLine, links, width) {
+    const [sourceSums, targetSums] = [sourceLine, targetLine].map(({ widths }) => sumsBefore(widths));
+    const [sources, targets] = [sourceLine, targetLine].map(({ widths }) => widths.length);
     const before = linkCounter(sources, targets, links);
     const cutLinks = (source, target) => before(source, targets) + before(sources, target) - 2 * before(source, target);
     const bands = [];
@@ -67,6 +76,10 @@
       let best = [sourceEnd, targetEnd];
       let lowest = Infinity;
       if (sourceEnd < sources || targetEnd < targets) {
+        const even = evenShare(
+          Math.max(sourceSums[sources] - sourceSums[source], targetSums[targets] - targetSums[target]),
+          width,
+        );
         for (let nextSource = source; nextSource <= sourceEnd; nextSource += 1) {
           for (let nextTarget = target; nextTarget <= targetEnd; nextTarget += 1) {
             if (nextSource === source && nextTarget === target) continue;
@@ -75,7 +88,9 @@
               targetSums[nextTarget] - targetSums[target],
             );
             const drift = Math.abs((nextSource * targets) / Math.max(sources, 1) - nextTarget);
-            const cost = cutLinks(nextSource, nextTarget) + WASTE * Math.max(0, 1 - filled / width) + DRIFT * drift;
+            const uneven = Math.max(1 - filled / even, (filled / even - 1) / 4);
+            const torn = Number(sourceLine.joined[nextSource] ?? 0) + Number(targetLine.joined[nextTarget] ?? 0);
+            const cost = cutLinks(nextSource, nextTarget) + WASTE * uneven + DRIFT * drift + TORN * torn;
             if (cost < lowest) [best, lowest] = [[nextSource, nextTarget], cost];
           }
         }
@@ -114,8 +129,10 @@
     const whole = SIDES.map((side) => line(side));
     root.append(...whole);
     const widths = SIDES.map((side) => widthsOf(words[side], root.clientWidth));
+    const joined = SIDES.map((side) => words[side].map((word) => word.classList.contains("joined")));
+    const sentences = SIDES.map((_, place) => ({ widths: widths[place], joined: joined[place] }));
     const ends = links.map(({ source, target }) => [source, target]);
-    const bands = cutIntoBands(...widths, ends, root.clientWidth);
+    const bands = cutIntoBands(...sentences, ends, root.clientWidth);
     const shown = bands.map((band) => {
       const lines = SIDES.map((side) => line(side, ...band[side]));
       spread(

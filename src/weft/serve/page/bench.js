@@ -125,7 +125,7 @@
       if (pair?.problem) parts.push(pair.problem);
       if (pair?.score !== undefined) parts.push(`Score ${pair.score.toFixed(2)}`);
       parts.push(`${links.filter((link) => link.difference !== "missing").length} links`);
-      if (pair?.isChecked) parts.push("corrected");
+      if (pair?.isChecked) parts.push("checked");
       if (compared) parts.push(`AER ${(100 * weft.linkFiles.scoreOf([compared.counts]).aer).toFixed(1)}`);
       this._find(".score").textContent = pair ? parts.join(" · ") : "";
       this._find(".key.possible").hidden = !links.some((link) => link.mark === "possible" && !link.difference);

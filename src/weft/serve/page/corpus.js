@@ -131,10 +131,11 @@
     return source.lines.map((text, place) => ({ source: { text }, target: { text: target.lines[place] } }));
   }
 
+  const lengthOf = ({ row }) => row.source.text.length + row.target.text.length;
   const orders = {
     doubt: (one, two) => (one.score ?? Infinity) - (two.score ?? Infinity) || one.number - two.number,
     place: (one, two) => one.number - two.number,
-    length: (one, two) => one.words - two.words || one.number - two.number,
+    length: (one, two) => lengthOf(one) - lengthOf(two) || one.number - two.number,
   };
 
   /**

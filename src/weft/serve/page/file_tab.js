@@ -253,6 +253,7 @@
 
     _scoreLater() {
       clearTimeout(this.timer);
+      if (find("reference").value === "none") find("scores").textContent = ""; // at once: the page moves up
       this.timer = setTimeout(() => this._score(), PAUSE);
     }
 
@@ -294,7 +295,9 @@
           { type: "text/plain;charset=utf-8" },
         ),
       );
-      weft.app.say(`Saved ${shownCount(pairs.length, "line")}.`);
+      const open = pairs.filter((pair) => !pair.isAligned && !pair.isChecked).length;
+      const gaps = open ? `; ${shownCount(open, "pair")} not aligned yet, without links` : "";
+      weft.app.say(`Saved ${shownCount(pairs.length, "line")}${gaps}.`);
     }
   }
 

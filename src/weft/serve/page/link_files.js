@@ -9,6 +9,7 @@
   /** @typedef {{sure: Set<string>, possible: Set<string>}} Gold links by name, `3-4`; sure ones are possible, too */
 
   const LINK = /^(\d{1,9})([-p])(\d{1,9})(?::[\d.]+)?$/;
+  const WORD_ZERO = /(?:^|\s)(?:0+[-p]\d+|\d+[-p]0+)(?![-p\d])/; // a link of the first word, if it counts from zero
   const NAACL = /^\s*0*(\d{1,9})\s+(\d{1,9})\s+(\d{1,9})(?:\s+([SP]))?(?:\s+[\d.]+)?\s*$/;
   const HOLES = 10; // sentences without links for each that has some; more are a mistake
 
@@ -73,7 +74,7 @@
 
   /** Return the number that lines of links most probably begin to count with. @param {string[]} lines */
   function guessBase(lines) {
-    return lines.some((line) => /(^|[\s-]|p)0+($|[\s-]|p)/.test(line)) ? 0 : 1;
+    return lines.some((line) => WORD_ZERO.test(line)) ? 0 : 1;
   }
 
   /**

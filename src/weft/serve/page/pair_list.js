@@ -68,15 +68,9 @@
         return line;
       });
       const state = element("b", { "aria-label": pair.isChecked ? "checked" : "" });
-      state.textContent = pair.isChecked ? "✓" : "";
-      const number = element(
-        "span",
-        { class: "number" },
-        String(pair.number),
-        element("br"),
-        pair.score?.toFixed(2) ?? "",
-        state,
-      );
+      state.textContent = pair.isChecked ? " ✓" : "";
+      const score = pair.score?.toFixed(2) ?? "";
+      const number = element("span", { class: "number" }, String(pair.number), state, element("br"), score);
       const button = element(
         "button",
         { type: "button", "aria-current": String(pair === this.current) },

@@ -40,10 +40,6 @@
       return this.spaced ? spaced : weft.words.rawSentence(text);
     }
 
-    get words() {
-      return this.source.words.length + this.target.words.length;
-    }
-
     get isAligned() {
       return this.given !== undefined || this.cells !== undefined || this.problem !== undefined;
     }
