@@ -128,10 +128,10 @@ class PhraseCounts:
         order = np.argsort(places)  # so that the text is read from its beginning to its end
         pairs, places = pairs[order], places[order].tolist()
         example, shown = _Example.at(0, text, self._raw), []
-        for pair, place in zip(pairs, places, strict=True):
+        for pair, place in zip(pairs[list(_Found._fields)].tolist(), places, strict=True):
             if place != example.place:
                 example = _Example.at(place, text, self._raw)
-            shown.append(_show(pair, example))
+            shown.append(_show(_Found(*pair), example))
         bits = [
             _cohesion([one.words[side] for one in shown], totals[side], int(self._lengths[side])) for side in (0, 1)
         ]
@@ -140,18 +140,35 @@ class PhraseCounts:
                 yield f"{one.entry.source.lower()}\t{1 - strength:.9f}\t{json.dumps(one.entry, ensure_ascii=False)}"
 
 
+class _Found(NamedTuple):
+    """What is known of a pair before it is looked up, as in ``_PAIR``."""
+
+    count: int
+    weight: int
+    source_weight: int
+    target_weight: int
+    source_first: int
+    source_words: int
+    target_first: int
+    target_words: int
+
+
 class _Example(NamedTuple):
     """A sentence pair of the text."""
 
     place: int
     line: int
     sides: tuple[Sentence, Sentence]
+    texts: tuple[str, str]  # as they are shown
 
     @classmethod
     def at(cls, place: int, text: IO[bytes], raw: bool) -> _Example:
         text.seek(place)
         line, source, target = text.readline().decode().rstrip("\n").split("\t")
-        return cls(place, int(line), (Sentence.from_text(source, raw), Sentence.from_text(target, raw)))
+        shown = (_one_space(source), _one_space(target))
+        if sum(map(len, shown)) > _LONGEST_EXAMPLE:
+            shown = ("", "")
+        return cls(place, int(line), (Sentence.from_text(source, raw), Sentence.from_text(target, raw)), shown)
 
 
 class _Shown(NamedTuple):
@@ -161,26 +178,22 @@ class _Shown(NamedTuple):
     words: tuple[list[str], list[str]]  # of both phrases, in lower case
 
 
-def _show(pair: np.void, example: _Example) -> _Shown:
-    phrases, words = [], []
-    for name, sentence in zip(("source", "target"), example.sides, strict=True):
-        first = int(pair[f"{name}_first"])
-        end = first + int(pair[f"{name}_words"])
-        phrases.append(_one_space(sentence.text[sentence.spans[first][0] : sentence.spans[end - 1][1]]))
-        words.append([word.lower() for word in sentence.words[first:end]])
-    weight, texts = int(pair["weight"]), [_one_space(sentence.text) for sentence in example.sides]
-    is_short = sum(map(len, texts)) <= _LONGEST_EXAMPLE
-    entry = Entry(
-        source=phrases[0],
-        target=phrases[1],
-        count=int(pair["count"]),
-        forward=weight / int(pair["source_weight"]),
-        backward=weight / int(pair["target_weight"]),
-        line=example.line,
-        source_example=texts[0] if is_short else "",
-        target_example=texts[1] if is_short else "",
-    )
-    return _Shown(entry, (words[0], words[1]))
+def _show(pair: _Found, example: _Example) -> _Shown:
+    source, source_words = _phrase(example.sides[0], pair.source_first, pair.source_words)
+    target, target_words = _phrase(example.sides[1], pair.target_first, pair.target_words)
+    forward, backward = pair.weight / pair.source_weight, pair.weight / pair.target_weight
+    entry = Entry(source, target, pair.count, forward, backward, example.line, *example.texts)
+    return _Shown(entry, (source_words, target_words))
+
+
+def _phrase(sentence: Sentence, first: int, size: int) -> tuple[str, list[str]]:
+    """Return some words of a sentence as they are written, and in lower case."""
+    words = sentence.words[first : first + size]
+    if sentence.raw:
+        written = sentence.text[sentence.spans[first][0] : sentence.spans[first + size - 1][1]]
+    else:
+        written = " ".join(words)
+    return _one_space(written), [word.lower() for word in words]
 
 
 def _one_space(text: str) -> str:
