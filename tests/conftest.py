@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from weft.corpus.made_up import sentence_pairs
 from weft.corpus.prepared import PreparedCorpus
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs them in the background has it ignored
 
 
 @pytest.fixture(scope="session")

@@ -99,7 +99,7 @@ def test_the_other_order_of_languages() -> None:
 class RandomAligner:
     """Stands for an aligner that has no idea."""
 
-    def align(self, pairs: Iterable[tuple[Sentence, Sentence]], **options: bool) -> Iterator[Alignment]:
+    def stream(self, pairs: Iterable[tuple[Sentence, Sentence]], *options: Any, **more: Any) -> Iterator[Alignment]:
         generator = np.random.default_rng(5)
         for source, target in pairs:
             matrix = generator.random((len(source), len(target))) ** 2 if len(source) and len(target) else None

@@ -12,7 +12,7 @@ import os
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from html import unescape
 from html.entities import html5
 from pathlib import Path
@@ -78,7 +78,7 @@ class GivenMatrix:
         self.asked: list[Any] | None = None
         self.matrix: np.ndarray | None = None
 
-    def align(self, pairs: Sequence[tuple[Sentence, Sentence]], **options: Any) -> Iterator[Alignment]:
+    def stream(self, pairs: Iterable[tuple[Sentence, Sentence]], *options: Any, **more: Any) -> Iterator[Alignment]:
         for source, target in pairs:
             self.asked = [[source.text, source.words], [target.text, target.words]]
             self.matrix = self._make(len(source), len(target))
