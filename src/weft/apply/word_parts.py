@@ -79,13 +79,13 @@ def border_costs(sentence: Sentence) -> list[float]:
     text, spans = sentence.text, sentence.spans
     costs = [0.0] * (len(spans) + 1)
     whole: set[int] | None = None  # where words begin that are not cut
-    for number in range(1, len(spans)):
-        start = spans[number][0]
-        if start == spans[number - 1][1]:
-            if whole is None:
-                whole = {first for first, _ in raw_word_spans(text)}
+    for number, ((_, end), (start, _)) in enumerate(itertools.pairwise(spans), 1):
+        if start != end:
+            continue
+        at_hyphen = text[start - 1] in _HYPHENS or text[start] in _HYPHENS
+        if at_hyphen or (text[start - 1].isalnum() and text[start].isalnum()):  # nothing else is cut
+            whole = whole or {first for first, _ in raw_word_spans(text)}
             if start not in whole:
-                at_hyphen = text[start - 1] in _HYPHENS or text[start] in _HYPHENS
                 costs[number] = AT_HYPHEN if at_hyphen else INSIDE_WORD
     return costs
 
