@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
@@ -12,7 +13,7 @@ from weft.align.model_folder import shipped_models
 from weft.align.windowed import Aligned, EncodedPair, SentencePair, Wanted, WindowedAligner, pass_over
 from weft.config import TextConfig
 from weft.errors import WeftError
-from weft.serve.batching import Batcher, RequestAligner, TooSlow
+from weft.serve.batching import Answer, Batcher, RequestAligner, TooSlow
 from weft.text.subwords import Subwords
 from weft.text.words import Sentence
 
@@ -58,6 +59,13 @@ def pairs(*lengths: int) -> list[SentencePair]:
     return [(Sentence(" ".join("a" * length)), Sentence(" ".join("a" * length))) for length in lengths]
 
 
+def answered(aligner: RequestAligner, pairs: list[SentencePair]) -> list[Answer]:
+    async def run() -> list[Answer]:
+        return [answer async for answer in aligner.answers(pairs, MEAN)]
+
+    return asyncio.run(run())
+
+
 def test_what_waits_goes_together_and_the_cheap_first(aligner: Held, batcher: Batcher) -> None:
     first = batcher.put(pairs(1), MEAN)
     assert aligner.has_begun.wait(20)
@@ -91,7 +99,7 @@ def test_problems_have_their_places(aligner: Held, batcher: Batcher) -> None:
     aligner.may_begin.set()
     wordless = (Sentence("\u200b " * 2_000 + "a"), Sentence("a"))
     lengthy = (Sentence("x" * 4_000), Sentence("a"))
-    answers = list(RequestAligner(batcher, 20).answers([*pairs(1), wordless, lengthy, *pairs(1)], MEAN))
+    answers = answered(RequestAligner(batcher, 20), [*pairs(1), wordless, lengthy, *pairs(1)])
     assert [str(answer.alignment) for answer in answers] == ["0-0", "", "", "0-0"]
     assert answers[0].problem is answers[3].problem is None
     assert "words" in str(answers[1].problem) and "pieces" in str(answers[2].problem)
@@ -102,6 +110,8 @@ def test_a_request_that_waits_too_long_is_not_aligned_any_more(aligner: Held, ba
     assert aligner.has_begun.wait(20)
     with pytest.raises(TooSlow, match=r"within 0\.1 s"):
         list(RequestAligner(batcher, 0.1).stream(pairs(2), pass_over))
+    with pytest.raises(TooSlow, match=r"within 0\.1 s"):
+        answered(RequestAligner(batcher, 0.1), pairs(2))
     aligner.may_begin.set()
     batcher.put(pairs(1), MEAN).result(20)
     assert len(aligner.windows) == 2

@@ -6,12 +6,13 @@ first, so that a request of one sentence never waits for those of thousands.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import queue
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -123,7 +124,7 @@ class Batcher:
 
 
 class RequestAligner:
-    """Aligns the pairs of one request, together with those of others. Call it from a thread that may wait."""
+    """Aligns the pairs of one request, together with those of others."""
 
     def __init__(self, batcher: Batcher, seconds: float, reverse: bool = False) -> None:
         """``seconds``: how long the request may take from now on."""
@@ -133,27 +134,45 @@ class RequestAligner:
     def stream(
         self, pairs: Iterable[SentencePair], on_long: OnLong, ahead: int = 0, matrices: bool = False
     ) -> Iterator[Alignment]:
-        """Align as an aligner does. Pairs that are too long have no links; ``on_long`` is not called."""
-        own = self._batcher.aligner
-        return (answer.alignment for answer in self.answers(pairs, Wanted(own.merge, own.threshold, matrices)))
+        """Align as an aligner does, in a thread that may wait. Raises TooSlow.
 
-    def answers(self, pairs: Iterable[SentencePair], wanted: Wanted) -> Iterator[Answer]:
-        """Yield an answer for each pair, in order. Raises TooSlow."""
+        Pairs that are too long have no links; ``on_long`` is not called.
+        """
+        own = self._batcher.aligner
         for part in self._parts(pairs):
-            waiting = self._batcher.put([self._turned(pair) for pair in part], wanted)
+            waiting = self._put(part, Wanted(own.merge, own.threshold, matrices))
             try:
                 found = waiting.result(self._end - time.monotonic())
             except TimeoutError:
                 waiting.cancel()
-                raise TooSlow(
-                    f"not answered within {self._seconds:g} s; send fewer pairs at a time, or try again later"
-                ) from None
-            for pair, (alignment, problem) in zip(part, found, strict=True):
-                if _has_too_many_words(pair):
-                    problem = f"a sentence of more than {MOST_PIECES:,} words; split it"
-                    yield Answer(Alignment(*pair), problem)
-                else:
-                    yield Answer(alignment.reversed() if self._reverse else alignment, problem)
+                raise self._too_slow() from None
+            yield from (answer.alignment for answer in self._answers(part, found))
+
+    async def answers(self, pairs: Iterable[SentencePair], wanted: Wanted) -> AsyncIterator[Answer]:
+        """Yield an answer for each pair, in order. Raises TooSlow."""
+        for part in self._parts(pairs):
+            try:
+                async with asyncio.timeout(self._end - time.monotonic()):
+                    found = await asyncio.wrap_future(self._put(part, wanted))
+            except TimeoutError:
+                raise self._too_slow() from None
+            for answer in self._answers(part, found):
+                yield answer
+
+    def _put(self, part: list[SentencePair], wanted: Wanted) -> Future[list[Answer]]:
+        return self._batcher.put([self._turned(pair) for pair in part], wanted)
+
+    def _answers(self, part: list[SentencePair], found: list[Answer]) -> Iterator[Answer]:
+        """Yield the answers for the pairs of a part as they were asked for."""
+        for pair, (alignment, problem) in zip(part, found, strict=True):
+            if _has_too_many_words(pair):
+                problem = f"a sentence of more than {MOST_PIECES:,} words; split it"
+                yield Answer(Alignment(*pair), problem)
+            else:
+                yield Answer(alignment.reversed() if self._reverse else alignment, problem)
+
+    def _too_slow(self) -> TooSlow:
+        return TooSlow(f"not answered within {self._seconds:g} s; send fewer pairs at a time, or try again later")
 
     def _turned(self, pair: SentencePair) -> SentencePair:
         """Return a pair with the model's source language first, or an empty one if it has too many words."""

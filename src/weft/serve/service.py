@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -15,7 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.security import HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import BaseModel
+from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import Request as HttpRequest
 from starlette.types import ASGIApp
@@ -102,7 +103,7 @@ def loaded_models(names: Iterable[str], cores: int, batch: int, metrics: Metrics
 
 
 class Service:
-    """Answers requests. Each waits for its turn in a thread of its own."""
+    """Answers requests. Those that do more with links than to send them do it in threads of their own."""
 
     def __init__(self, models: Mapping[str, Model], limits: Limits, metrics: Metrics) -> None:
         """The first model is that of requests which name none."""
@@ -111,7 +112,12 @@ class Service:
 
     async def align(self, request: AlignRequest) -> Response:
         """Align sentence pairs: links between words, with probabilities."""
-        return await self._in_thread(self._align, request)
+        model, aligner = self._aligner(request)
+        threshold = model.wide.aligner.threshold if request.threshold is None else request.threshold
+        pairs = ((_sentence(pair.source, request.raw), _sentence(pair.target, request.raw)) for pair in request.pairs)
+        answers = aligner.answers(pairs, Wanted(request.merge, threshold, matrices=False))
+        aligned = [AlignedPair.of(alignment, problem, request.format) async for alignment, problem in answers]
+        return _json(AlignAnswer(model.name, aligned))
 
     async def transfer(self, request: TransferRequest) -> Response:
         """Give translations the inline markup of their sources."""
@@ -121,19 +127,8 @@ class Service:
         """Give translations the labels of their sources."""
         return await self._in_thread(self._project, request)
 
-    async def _in_thread(self, work: Callable[[Asked], BaseModel], request: Asked) -> Response:
-        def answer() -> Response:
-            return Response(work(request).model_dump_json(), media_type="application/json")
-
-        return await asyncio.get_running_loop().run_in_executor(self._threads, answer)
-
-    def _align(self, request: AlignRequest) -> AlignAnswer:
-        model, aligner = self._aligner(request)
-        threshold = model.wide.aligner.threshold if request.threshold is None else request.threshold
-        pairs = [(_sentence(pair.source, request.raw), _sentence(pair.target, request.raw)) for pair in request.pairs]
-        answers = aligner.answers(pairs, Wanted(request.merge, threshold, matrices=False))
-        alignments = [AlignedPair.of(alignment, problem, request.format) for alignment, problem in answers]
-        return AlignAnswer.model_construct(model=model.name, alignments=alignments)
+    async def _in_thread(self, work: Callable[[Asked], object], request: Asked) -> Response:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: _json(work(request)))
 
     def _transfer(self, request: TransferRequest) -> TransferAnswer:
         model, aligner = self._aligner(request)
@@ -145,7 +140,7 @@ class Service:
             split=request.split,
             placeholders=request.placeholders,
         )
-        return TransferAnswer.model_construct(model=model.name, targets=list(targets))
+        return TransferAnswer(model.name, list(targets))
 
     def _project(self, request: ProjectRequest) -> ProjectAnswer:
         model, aligner = self._aligner(request)
@@ -160,7 +155,7 @@ class Service:
         pairs = [
             ProjectedPair.of(projected, labels) for projected, (_, _, labels) in zip(found, sentences, strict=True)
         ]
-        return ProjectAnswer.model_construct(model=model.name, pairs=pairs)
+        return ProjectAnswer(model.name, pairs)
 
     async def models(self) -> ModelsAnswer:
         """List the aligners, the default one first."""
@@ -189,6 +184,16 @@ class Service:
         if batcher is None:
             raise HTTPException(404, f"{model.name} has no fast encoders; leave out 'fast'")
         return model, RequestAligner(batcher, self._limits.seconds, request.reverse)
+
+
+@functools.cache
+def _written(kind: type) -> TypeAdapter[Any]:
+    """Return what writes answers of a kind."""
+    return TypeAdapter(kind)
+
+
+def _json(answer: object) -> Response:
+    return Response(_written(type(answer)).dump_json(answer), media_type="application/json")
 
 
 def _sentence(side: str | list[str], raw: bool) -> Sentence:
