@@ -122,41 +122,16 @@ class Service:
 
     async def transfer(self, request: TransferRequest) -> Response:
         """Give translations the inline markup of their sources."""
-        return await self._in_thread(self._transfer, request)
+        return await self._in_thread(_transfer, request)
 
     async def project(self, request: ProjectRequest) -> Response:
         """Give translations the labels of their sources."""
-        return await self._in_thread(self._project, request)
+        return await self._in_thread(_project, request)
 
-    async def _in_thread(self, work: Callable[[Asked], object], request: Asked) -> Response:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, lambda: _json(work(request)))
-
-    def _transfer(self, request: TransferRequest) -> TransferAnswer:
+    async def _in_thread(self, work: Callable[[RequestAligner, Asked, str], object], request: Asked) -> Response:
         model, aligner = self._aligner(request)
-        targets = transfer(
-            aligner,
-            ((pair.source, pair.target) for pair in request.pairs),
-            request.tag_handling,
-            ignore_tags=request.ignore_tags,
-            split=request.split,
-            placeholders=request.placeholders,
-        )
-        return TransferAnswer(model.name, list(targets))
-
-    def _project(self, request: ProjectRequest) -> ProjectAnswer:
-        model, aligner = self._aligner(request)
-        sentences = [
-            (_sentence(pair.source, raw=True), _sentence(pair.target, raw=True), pair.labels) for pair in request.pairs
-        ]
-        labelled = (
-            Labelled(source, [label.within(source.text) for label in labels], target)
-            for source, target, labels in sentences
-        )
-        found = project(aligner, labelled, request.strength)
-        pairs = [
-            ProjectedPair.of(projected, labels) for projected, (_, _, labels) in zip(found, sentences, strict=True)
-        ]
-        return ProjectAnswer(model.name, pairs)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: _json(work(aligner, request, model.name)))
 
     async def models(self) -> ModelsAnswer:
         """List the aligners, the default one first."""
@@ -185,6 +160,31 @@ class Service:
         if batcher is None:
             raise HTTPException(404, f"{model.name} has no fast encoders; leave out 'fast'")
         return model, RequestAligner(batcher, self._limits.seconds, request.reverse)
+
+
+def _transfer(aligner: RequestAligner, request: TransferRequest, model: str) -> TransferAnswer:
+    targets = transfer(
+        aligner,
+        ((pair.source, pair.target) for pair in request.pairs),
+        request.tag_handling,
+        ignore_tags=request.ignore_tags,
+        split=request.split,
+        placeholders=request.placeholders,
+    )
+    return TransferAnswer(model, list(targets))
+
+
+def _project(aligner: RequestAligner, request: ProjectRequest, model: str) -> ProjectAnswer:
+    sentences = [
+        (_sentence(pair.source, raw=True), _sentence(pair.target, raw=True), pair.labels) for pair in request.pairs
+    ]
+    labelled = (
+        Labelled(source, [label.within(source.text) for label in labels], target)
+        for source, target, labels in sentences
+    )
+    found = project(aligner, labelled, request.strength)
+    pairs = [ProjectedPair.of(projected, labels) for projected, (_, _, labels) in zip(found, sentences, strict=True)]
+    return ProjectAnswer(model, pairs)
 
 
 @functools.cache
