@@ -60,10 +60,10 @@ class TorchAligner(WindowedAligner):
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
         super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
-        self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
+        self.attend, self.device, self.batch_tokens = attend, device, batch_tokens
 
     def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
-        for batch, attention in _attended(self._attend, encoded, self._device, self._batch_tokens):
+        for batch, attention in _attended(self.attend, encoded, self.device, self.batch_tokens):
             yield from answers(batch, attention, wanted)
 
 
@@ -106,7 +106,7 @@ def scorer_aligner(
     return TorchAligner(chosen.attention, content.subwords, place, merge, threshold, raw, reverse, _SCORER_TOKENS)
 
 
-class _InFlight(NamedTuple):
+class InFlight(NamedTuple):
     """The attention of a batch, which a GPU may still have to compute."""
 
     batch: list[EncodedPair]
@@ -114,19 +114,23 @@ class _InFlight(NamedTuple):
     is_there: torch.cuda.Event | None  # None: it is there
 
     @classmethod
-    def of(cls, attend: Attend, batch: list[EncodedPair], device: torch.device) -> _InFlight:
+    def of(cls, attend: Attend, batch: list[EncodedPair], device: torch.device) -> InFlight:
         """Let the device begin."""
-        attention = Attention(*(one.float().to("cpu", non_blocking=True) for one in attend(_rows(batch, device))))
+        attention = Attention(*(one.float().to("cpu", non_blocking=True) for one in attend(rows_of(batch, device))))
         is_there = None
         if device.type == "cuda":
             is_there = torch.cuda.Event(blocking=True)  # leaves the core to others while it waits
             is_there.record()
         return cls(batch, attention, is_there)
 
-    def parts(self) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
-        """Wait for it, and yield a few pairs at a time, so that what links are made of stays in the caches."""
+    def wait(self) -> None:
+        """Wait until it is there."""
         if self.is_there is not None:
             self.is_there.synchronize()
+
+    def parts(self) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
+        """Wait for it, and yield a few pairs at a time, so that what links are made of stays in the caches."""
+        self.wait()
         forward, backward = (one.numpy() for one in self.attention)
         size = max(1, _LINK_CELLS // forward[0].size)
         for first in range(0, len(self.batch), size):
@@ -144,8 +148,8 @@ def _attended(
 ) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
     """Yield all pairs, a few at a time, with their attention. A GPU computes the next batch meanwhile."""
     before = None
-    for batch in _batches(encoded, batch_tokens):
-        begun = _InFlight.of(attend, batch, device)
+    for batch in batches(encoded, batch_tokens):
+        begun = InFlight.of(attend, batch, device)
         if before is not None:
             yield from before.parts()
         before = begun
@@ -174,7 +178,7 @@ def align(
     return found
 
 
-def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
+def batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
     """Yield batches of pairs of similar length, as large as the budget allows for the longer side."""
 
     def length(one: EncodedPair) -> int:
@@ -190,7 +194,7 @@ def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list
         yield batch
 
 
-def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
+def rows_of(batch: list[EncodedPair], device: torch.device) -> PairRows:
     """Return the pieces of a batch, one pair a row."""
     sides = []
     for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
@@ -212,7 +216,7 @@ def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> t
     if encoded is None:  # a side is empty
         nothing = np.zeros((len(pair[1]), len(pair[0])))
         return nothing, nothing
-    attention = attend(_rows([encoded], system.device))
+    attention = attend(rows_of([encoded], system.device))
     source, target = _membership(encoded.source, len(pair[0])), _membership(encoded.target, len(pair[1]))
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
     return (
