@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sentencepiece import SentencePieceTrainer
 
 from weft.config import CorpusConfig, PrepareConfig
@@ -16,6 +17,8 @@ from weft.corpus.prepared import PreparedCorpus
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs them in the background has it ignored
+settings.register_profile("weft", deadline=None, database=None)  # a busy machine is no failure; nothing is kept
+settings.load_profile("weft")
 
 
 @pytest.fixture(scope="session")
