@@ -118,7 +118,7 @@ def test_a_shared_encoder_links_the_same_words_in_both_directions(shared_folder:
 
 @pytest.mark.parametrize("merge", ["mean", "best-cells"])
 def test_a_pair_has_the_links_and_the_score_beside_others_that_it_has_alone(merge: Any) -> None:
-    """Short ones are joined with pairs that are a little longer or shorter; long ones are not."""
+    """Links are made of many pairs at once, padded to the longest."""
     draw = random.Random(1)
 
     def sentence() -> str:

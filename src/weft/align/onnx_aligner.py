@@ -11,7 +11,7 @@ import itertools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple, Self
@@ -19,10 +19,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import onnxruntime
 
-from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import open_model, read_aligner, table_names
 from weft.align.onnx_graph import COMPARE, SIDES, scorer_graphs
-from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers
+from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers, batch_attention
 from weft.config import Merge
 from weft.errors import WeftError
 from weft.text.subwords import END
@@ -32,8 +31,6 @@ _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _CHUNK_NUMBERS = 1 << 20  # in the states of pairs that are encoded before they are compared: 4 MB
 _BATCH_PIECES = 1_024
 _STEP = 8  # sentences are padded to a multiple of this to compare them
-_MOST_JOINED = 128  # up to this length, numpy adds in an order that padding does not change
-_PADDING = 2  # times the size of batches: the size that they may have when they are joined
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
 
 
@@ -44,25 +41,17 @@ class States(NamedTuple):
     starts: np.ndarray  # (side, pair): which of them is the first of a sentence
     lengths: np.ndarray  # (side, pair): how many are the sentence's, with that of end-of-sentence
 
-    def similar_batches(self) -> Iterator[list[list[int]]]:
-        """Yield batches, the numbers of pairs to compare together; those of one list are similar in length.
+    def batches(self) -> Iterator[list[int]]:
+        """Yield the numbers of pairs to compare together.
 
-        The sides of a batch have the same lengths if padded, which depend on nothing but the pair: so a pair is always
-        computed in the same way. To make links, for which padding does not matter, similar batches may be joined.
+        Their sides have the same lengths if padded, which depend on nothing but the pair: so a pair is always computed
+        in the same way.
         """
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, (source, target) in enumerate(_padded(self.lengths).T.tolist()):
             by_shape[source, target].append(number)
-        similar: list[list[int]] = []
-        shapes: list[tuple[int, int, int]] = []
-        for (source, target), numbers in by_shape.items():
-            shape = len(numbers), source, target
-            if shapes and not _may_be_joined([*shapes, shape]):
-                yield similar
-                similar, shapes = [], []
-            similar += _parts(numbers, max(source, target))
-            shapes.append(shape)
-        yield similar
+        for shape, numbers in by_shape.items():
+            yield from _parts(numbers, max(shape))
 
     def rows(self, side: int, batch: list[int]) -> np.ndarray:
         """Return which states are those of each pair, padded with −1. (batch, length)"""
@@ -105,6 +94,18 @@ class Sessions:
                 starts[part] = np.arange(place, place + ids.size, length)
                 place += ids.size
         return States(values, starts.reshape(2, -1), lengths.reshape(2, -1))
+
+    def attention(self, pairs: list[tuple[list[int], list[int]]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the attention of both directions, given the ids of the sentences of pairs. (pairs, target, source)"""
+        states = self.encode(pairs)
+        source, target = _padded(states.lengths).max(1)
+        # All pairs in one array, though few are compared together: links are made faster of many pairs at once.
+        forward, backward = np.zeros((2, len(pairs), target, source), np.float32)
+        for batch in states.batches():
+            found = self.compare(states, batch)
+            _, target, source = found[0].shape
+            forward[batch, :target, :source], backward[batch, :target, :source] = found
+        return forward, backward
 
     def compare(self, states: States, batch: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the attention of both directions for some of the pairs. (batch, target, source)"""
@@ -218,19 +219,9 @@ class Aligner(WindowedAligner):
             yield from aligned
 
     def _align_chunk(self, wanted: Wanted, pairs: list[EncodedPair]) -> list[Aligned]:
-        sessions, aligned = self._sessions(), []
         with self._failures():
-            states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
-        for batches in states.similar_batches():
-            with self._failures():
-                compared = [sessions.compare(states, batch) for batch in batches]
-            forward, backward = (_stacked(direction) for direction in zip(*compared, strict=True))
-            found = [pairs[number] for number in itertools.chain(*batches)]
-            attention = BatchAttention.of(
-                forward, backward, [pair.source for pair in found], [pair.target for pair in found]
-            )
-            aligned += answers(found, attention, wanted)
-        return aligned
+            forward, backward = self._sessions().attention([(pair.source.ids, pair.target.ids) for pair in pairs])
+        return list(answers(pairs, batch_attention(pairs, forward, backward), wanted))
 
 
 load = Aligner
@@ -244,28 +235,6 @@ def _chunks(encoded: Iterable[EncodedPair], cores: int, most: int) -> list[list[
     size = max(1, min(most, ends[-1] // cores + 1)) if ends else 1
     numbered = itertools.groupby(zip(ends, pairs, strict=True), lambda one: one[0] // size)
     return [[pair for _, pair in chunk] for _, chunk in numbered]
-
-
-def _may_be_joined(shapes: list[tuple[int, int, int]]) -> bool:
-    """Tell whether batches (pairs, source, target) are not much larger if padded to the same shape."""
-    sizes, sources, targets = zip(*shapes, strict=True)
-    cells = sum(size * source * target for size, source, target in shapes)
-    joined = sum(sizes) * max(sources) * max(targets)
-    return max(*sources, *targets) <= _MOST_JOINED and joined <= _PADDING * cells
-
-
-def _stacked(batches: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the matrices of all batches, padded with zeros to the same shape."""
-    if len(batches) == 1:
-        return batches[0]
-    sizes, targets, sources = zip(*(batch.shape for batch in batches), strict=True)
-    stacked = np.zeros((sum(sizes), max(targets), max(sources)), np.float32)
-    start = 0
-    for batch in batches:
-        size, target, source = batch.shape
-        stacked[start : start + size, :target, :source] = batch
-        start += size
-    return stacked
 
 
 def _padded(lengths: np.ndarray) -> np.ndarray:
