@@ -119,7 +119,8 @@ class _Packer:
         pairs = np.sort(np.concatenate(found))
         fits = pairs[(_lengths(self.sides, pairs) <= self.lengths).all(axis=1)]
         # of the first part as of a corpus of one part always: a zero more to begin from begins the same sequence
-        return np.random.default_rng([seed, number]).permutation(fits)[:quota], len(pairs) - len(fits)
+        chosen = np.random.default_rng([seed, number]).permutation(fits)[:quota]
+        return chosen.copy(), len(pairs) - len(fits)  # a copy, which does not keep the others in memory
 
     def _pack(self, pairs: np.ndarray, left_out: int) -> Shard:
         lengths = _lengths(self.sides, pairs)
