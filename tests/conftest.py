@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from sentencepiece import SentencePieceTrainer
 
 from weft.config import CorpusConfig, PrepareConfig
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs them in the background has it ignored
+settings.register_profile("weft", deadline=None, database=None)  # a busy machine is no failure; nothing is kept
+settings.load_profile("weft")
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pytest
 from apply import test_public_cases
-from apply.test_transfer_properties import HANDLINGS, PARTS, random_case, random_matrix, random_text
+from apply.test_transfer_properties import HANDLINGS, PARTS, WORDS, random_case, random_matrix, random_text
 from given_links import GivenLinks
 from in_browser import run
 from playwright.sync_api import Page
@@ -136,6 +136,35 @@ def test_random_markup(page: Page) -> None:
         for number in range(CASES):
             source, target, handling = random_case(number)
             yield Case(source, target, {"handling": handling, "split": number % 5 == 0}, random_probabilities(number))
+
+    assert_equal_to_python(page, cases())
+
+
+RESTRICTIONS = [
+    'canReorder="firstNo"',
+    "canReorder = 'no'",
+    'a="b"\tcanReorder="no"',
+    'canCopy="no"',
+    "a=' canCopy=\"no\"'",
+]
+
+
+def random_codes(generator: random.Random, depth: int = 1) -> str:
+    """Words with codes of XLIFF 2 among them, most of which have restrictions."""
+    parts = []
+    for _ in range(generator.randrange(2, 8)):
+        attributes = " ".join(generator.sample(RESTRICTIONS, generator.randrange(3)))
+        content = random_codes(generator, depth - 1) if depth and generator.random() < 0.2 else generator.choice(WORDS)
+        parts.append(generator.choice([f"<pc {attributes}>{content}</pc>", f"<ph {attributes}/>", content]))
+    return " ".join(parts)
+
+
+def test_codes_that_must_not_be_reordered_or_copied(page: Page) -> None:
+    def cases() -> Iterator[Case]:
+        for number in range(CASES):
+            generator = random.Random(number)
+            options = {"handling": "xliff", "split": number % 2 == 0}
+            yield Case(random_codes(generator), random_text(generator, 12), options, random_probabilities(number))
 
     assert_equal_to_python(page, cases())
 

@@ -15,6 +15,7 @@ import random
 import shutil
 import time
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -168,11 +169,13 @@ class TuneTask(DistilTask):
             Side(source.places, self._sides[0].offsets),
             Side(begins + target.places * widths, self._sides[1].offsets),
         )
-        rows = _packed(numbers, self.training).rows
-        self._source, self._target = (torch.from_numpy(one).to(self.device) for one in (rows.source, rows.target))
+        self._numbers = dataclasses.replace(self.text.rows, sides=numbers)
 
-    def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
-        source, target = self._source[rows], self._target[rows]  # (batch, source), (batch, target)
+    def batch(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        return *super().batch(rows), *self._numbers.take(rows)
+
+    def taught(self, batch: Sequence[Tensor], pair: PairRows, scores: Tensor) -> Attention:
+        source, target = batch[2:]  # (batch, source), (batch, target)
         cells, words = pair.cells(), pair.word_cells()
         places = torch.where(words, target[:, :, None] + source[:, None], 0)
         forward, backward = (torch.where(words, one[places].float(), 0) for one in self._posteriors[:2])

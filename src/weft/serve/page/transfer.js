@@ -106,7 +106,8 @@
    * @param {boolean} [split]
    */
   function withMarkup(source, target, from, to, matrix, split = false) {
-    const spans = weft.placement.placeElements(matrix, from, to, source.elements, split);
+    const placed = weft.placement.placeElements(matrix, from, to, source.elements, split);
+    const spans = weft.restrictions.restricted(source.elements, placed);
     const parts = [];
     let last = 0;
     for (const { place, tag } of tagsInOrder(source.elements, spans, target.text.length)) {
