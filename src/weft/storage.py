@@ -214,7 +214,13 @@ def read_description(path: Path, form: str, kind: str, remedy: str = "", needs: 
     return described
 
 
-def checksum_of(path: Path) -> str:
-    """Return the SHA-256 of a file."""
+def checksum_of(path: Path, span: range | None = None) -> str:
+    """Return the SHA-256 of a file, or of a span of its bytes."""
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        if span is None:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        file.seek(span.start)
+        while read := file.read(min(1 << 20, span.stop - file.tell())):
+            digest.update(read)
+        return digest.hexdigest()

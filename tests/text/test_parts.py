@@ -58,7 +58,38 @@ def test_parts_of_every_form_make_up_the_whole(tmp_path: Path) -> None:
             starts = [part[0].first_line for part in blocks if part]
             assert starts == [part.start + 1 for part in parts if part]
             assert max(map(len, parts)) - min(map(len, parts)) <= 1
+            cuts = [corpus.cut(Shard(number, count)) for number in range(1, count + 1)]
+            found = [(text, block) for text, lines in cuts for block in text.blocks(9, lines)]
+            assert [pair for _, block in found for pair in block.pairs()] == pairs, corpus
+            assert all(pairs[text.lines_before() + block.first_line - 1] == block.pair(0) for text, block in found)
+            is_plain = corpus.files and corpus.files[0].endswith((".tsv", ".jsonl"))
+            assert all((text.span is not None) == bool(is_plain) for text, _ in cuts)
         assert sum(block.bytes_read for block in corpus.blocks(9)) in (0, corpus.size())
+
+
+def test_plain_files_are_cut_by_bytes(tmp_path: Path) -> None:
+    corpus = Corpus(files=(write(tmp_path / "text.tsv", b"a\tb\n" * 3 + b"\xef\xbb\xbfc\td" * 3),))  # 12 + 18 bytes
+    for count, spans in {
+        1: [(0, 30)],
+        2: [(0, 30), (30, 30)],
+        5: [(0, 8), (8, 12), (12, 30), (30, 30), (30, 30)],
+    }.items():
+        cuts = [corpus.cut(Shard(number, count))[0].span for number in range(1, count + 1)]
+        assert cuts == [range(*span) for span in spans]
+    (block,) = corpus.cut(Shard(3, 5))[0].blocks()
+    assert block.source == [b"\xef\xbb\xbfc\td" * 3]  # no mark of a file's start, which this is not
+    empty = Corpus(files=(write(tmp_path / "empty.tsv", b""),))
+    assert empty.cut(Shard(2, 3))[0].span == range(0)
+
+
+def test_a_part_of_a_plain_file_is_found_without_reading_the_rest(tmp_path: Path) -> None:
+    path = tmp_path / "large.tsv"
+    with path.open("wb") as file:  # a hole of a terabyte
+        file.truncate(1 << 40)
+        file.seek(0, 2)
+        file.write(b"\na\tb\n" * 3)
+    text, lines = Corpus(files=(str(path),)).cut(Shard(1 << 37, 1 << 37))
+    assert [list(block.pairs()) for block in text.blocks(lines=lines)] == [[("a", "b"), ("", ""), ("a", "b")]]
 
 
 def test_skipped_lines_are_not_looked_at(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
@@ -93,7 +93,7 @@ class Options:
     line_buffered: bool = False
     """Answer each line before the next is read, for programs that wait for it; slower."""
     shard: Annotated[str | None, choice("I/N", "the whole text")] = None
-    """Align the I-th of N parts of the text alone: runs of lines of about equal number. All parts, one after the other,
+    """Align the I-th of N parts of the text alone: runs of lines, about equally long. All parts, one after the other,
     are what one command would write."""
     device: Annotated[Device | None, choice("cpu,cuda", "cpu; for a whole system a GPU if there is one")] = None
     """Where to compute; cuda needs torch."""
@@ -150,6 +150,12 @@ class Options:
         return [*self.inputs, *(name for one in self.choices for name in one.inputs)]
 
     @property
+    def needs_numbers(self) -> bool:
+        """Whether what is written depends on the numbers of lines."""
+        is_numbered = any(not output.form.is_line for output in self.outputs)
+        return is_numbered or self.if_empty == "drop" or any(one.kind == "files" for one in self.choices)
+
+    @property
     def outputs(self) -> list[Output]:
         """What is written: the links and, if wanted, the tokens of each --tokens, or the links between words."""
         forms = (FORMATS[self.format], SOURCE_WORDS, TARGET_WORDS)
@@ -202,10 +208,12 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
     if options.resume and first is not None and is_finished(first):
         say(f"weft: {first}: already finished; --resume leaves it as it is")
         return 0
-    lines, total = _lines_of(corpus, options.shard)
+    part = _part(corpus, options.shard)
+    lines_before = functools.cache(part.text.lines_before)  # which reads them, so only if a number is asked for
+    skipped = lines_before() if options.needs_numbers else 0
     is_visible = all(output.file is not None for output in outputs) or not sys.stdout.isatty()
     can_resume = len(outputs) == 1 and outputs[0].form.is_line and options.if_empty != "drop"
-    made_by = partial(_made_by, options, plan) if can_resume else None
+    made_by = partial(_made_by, options, plan, part) if can_resume else None
     with contextlib.ExitStack() as stack:
         progress = stack.enter_context(Progress(visible=is_visible))
         files, done = [], 0
@@ -218,12 +226,13 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
         list_dropped = None
         if options.if_empty == "drop" and first is not None:
             list_dropped, _ = stack.enter_context(open_output(f"{first}.dropped", options.files_read))
-        progress.phase("aligning", corpus.size() * len(lines) // max(total, 1), "B")
-        blocks = corpus.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], lines[done:])
+        progress.phase("aligning", part.size, "B")
+        blocks = part.text.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], part.lines[done:])
+        blocks = (replace(block, first_line=block.first_line + skipped) for block in blocks)
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
-        warnings = Warnings(progress, f"the output has {gap} for it", options.strict)
+        warnings = Warnings(progress, f"the output has {gap} for it", options.strict, lambda: lines_before() - skipped)
         pairs = 0
-        tasks = with_token_lines(blocks, options.choices, lines.start + done, to_end=lines.stop == total)
+        tasks = with_token_lines(blocks, options.choices, skipped + part.lines.start + done, to_end=part.is_last)
         for file, output in zip(files, outputs, strict=True):
             if start := output.form.start():
                 file.write(start)
@@ -244,12 +253,21 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
     return pairs
 
 
-def _lines_of(corpus: Corpus, shard: str | None) -> tuple[range, int]:
-    """Return the lines to align, counted from zero, and the number of all lines, which are counted for a shard only."""
+class _Part(NamedTuple):
+    """What is aligned of a text."""
+
+    text: Corpus  # or a span of it
+    lines: range  # which of its lines, counted from zero
+    size: int  # in bytes, roughly
+    is_last: bool
+
+
+def _part(text: Corpus, shard: str | None) -> _Part:
+    """Return the text, or the part of it that a shard is."""
     if shard is None:
-        return ALL_LINES, ALL_LINES.stop
-    total = corpus.count_lines()
-    return Shard.parse(shard).lines(total), total
+        return _Part(text, ALL_LINES, text.size(), True)
+    parsed = Shard.parse(shard)
+    return _Part(*text.cut(parsed), text.size() // parsed.count, parsed.number == parsed.count)
 
 
 def model_checksums(folder: Path) -> list[str]:
@@ -258,10 +276,14 @@ def model_checksums(folder: Path) -> list[str]:
     return [checksum_of(path)[:16] for path in files]
 
 
-def _made_by(options: Options, plan: AlignerPlan) -> dict[str, Any]:
+def _made_by(options: Options, plan: AlignerPlan, part: _Part) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
     names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
-    text = [checksum_of(Path(name))[:16] if Path(name).is_file() else "no file" for name in options.files_read]
+    spans = {options.file: part.text.span}
+    text = [
+        checksum_of(Path(name), spans.get(name))[:16] if Path(name).is_file() else "no file"
+        for name in options.files_read
+    ]
     return {
         **{name: getattr(options, name) for name in names},
         "tokens": list(options.tokens),

@@ -130,15 +130,28 @@ def _answer(work: Callable[[WindowedAligner, Item], Answer[Lines]], plan: Aligne
 class Warnings:
     """Says which lines could not be aligned, as long as there are few."""
 
-    def __init__(self, progress: Progress, instead: str = "", strict: bool = False) -> None:
-        """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them."""
-        self._progress, self._instead, self._strict = progress, instead, strict
+    def __init__(
+        self,
+        progress: Progress,
+        instead: str = "",
+        strict: bool = False,
+        lines_before: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them.
+
+        ``lines_before`` returns how many lines the file has before those that are counted; it is called if one is bad.
+        """
+        self._progress, self._instead, self._strict, self._lines_before = progress, instead, strict, lines_before
         self._count = 0
         self._is_first = True
 
     def add(self, answer: Answer) -> None:
         """Warn of the bad lines of a block. Raises WeftError if none is wanted, or if the first block has no other."""
-        bad, pairs = sorted(answer.bad, key=lambda one: one.line), len(answer.lines)
+        pairs = len(answer.lines)
+        bad = [
+            BadLine(one.file, one.line + self._lines_before(), one.problem)
+            for one in sorted(answer.bad, key=lambda one: one.line)
+        ]
         if bad and self._strict:
             raise bad[0]
         if self._is_first and len(bad) == pairs > 1:

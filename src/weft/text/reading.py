@@ -2,20 +2,21 @@
 
 Lines are read as bytes, end at ``\\n`` only, and travel in blocks that know their file and line number, so that a block
 can be worked on in another process and an error there still names the line. A text can be read in part: lines before
-that part are counted, but not looked at. A line of more than 16 MB is a bad line,
+that part are counted, but not looked at, or, in a plain file, not even read. A line of more than 16 MB is a bad line,
 and a block ends after 64 MB, so that memory stays bounded whatever a file holds.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import IO, Literal, NamedTuple, TypeVar
 
 from weft.errors import BadLine, WeftError
 from weft.text.archives import open_archive
@@ -41,6 +42,8 @@ _MEMORIES: dict[str, Callable[[Input], Iterator[Entry]]] = {
     ".xliff": xliff_entries,
     ".po": catalogue_entries,
 }
+_NOT_LINES = {".zip", ".parquet", *_MEMORIES}  # kinds that hold both sides, and not in lines of their own
+_COMPRESSED = (".gz", ".xz", ".zst")
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,10 @@ class Block:
 
 
 class Shard(NamedTuple):
-    """One of ``count`` parts of a text, counted from one. Each is a run of lines; the parts are about equally long."""
+    """One of ``count`` parts of a text, counted from one. Each is a run of lines; the parts are about equally long.
+
+    `Corpus.cut` says where they begin: at equal numbers of lines, or in a plain file at equal numbers of bytes.
+    """
 
     number: int
     count: int
@@ -99,6 +105,22 @@ class Shard(NamedTuple):
         """Return which lines of a text of ``total`` lines it has, counted from zero."""
         return range(total * (self.number - 1) // self.count, total * self.number // self.count)
 
+    def span(self, name: str) -> range:
+        """Return which bytes of a file it has: the lines that begin among those from (number - 1) / count on."""
+        with open(name, "rb") as file:
+            places = self.lines(file.seek(0, io.SEEK_END))
+            return range(_line_start(file, places.start), _line_start(file, places.stop))
+
+
+def _line_start(file: IO[bytes], place: int) -> int:
+    """Return where the first line begins that does not begin before ``place``, or where the file ends."""
+    if place == 0:
+        return 0
+    file.seek(place - 1)
+    while (read := file.readline(1 << 16)) and not read.endswith(b"\n"):
+        pass
+    return file.tell()
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -111,6 +133,8 @@ class Corpus:
     """Of files with both sides; stdin, which has no name, is taken for columns unless this says otherwise."""
     languages: tuple[str, ...] = ()
     """Codes of the source and the target language, to find them in memories; () if these have no others."""
+    span: range | None = None
+    """The bytes that are read of one plain file, which are whole lines; None for all. Lines are counted from there."""
 
     def __post_init__(self) -> None:
         if len(self.source) != len(self.target):
@@ -125,7 +149,7 @@ class Corpus:
             if name != "-" and not Path(name).exists():
                 raise WeftError(f"{name}: no such file")
         for name in self.source + self.target:
-            if kind_of(name) in {".zip", ".parquet", *_MEMORIES}:
+            if kind_of(name) in _NOT_LINES:
                 raise WeftError(f"{name}: holds both sides; give it alone")
 
     @classmethod
@@ -158,6 +182,25 @@ class Corpus:
             with self._opened(source, target) as sides:
                 yield from _line_blocks(sides, size, lines)
 
+    def cut(self, shard: Shard) -> tuple[Corpus, range]:
+        """Return a part of the text: the text, or a span of it, and which lines of that. Raises WeftError for a stream.
+
+        One file with both sides that is neither compressed nor a memory is cut by bytes, so that nothing before the
+        part need be read.
+        """
+        name = self.files[0] if len(self.files) == 1 else "-"
+        is_plain = self._kind(name) not in _NOT_LINES and not name.endswith(_COMPRESSED)
+        if is_plain and Path(name).is_file():
+            return replace(self, span=shard.span(name)), ALL_LINES
+        return self, shard.lines(self.count_lines())
+
+    def lines_before(self) -> int:
+        """Return how many lines of the file are before its span, which are read for that."""
+        if self.span is None:
+            return 0
+        with open_lines(self.files[0], range(self.span.start)) as lines:
+            return lines.skip(sys.maxsize)
+
     def count_lines(self) -> int:
         """Return the number of lines, or pairs of a memory. Raises WeftError if two files differ, or for a stream."""
         return sum(map(self._count_lines, self.files)) + sum(map(self._count_lines, self.source, self.target))
@@ -187,12 +230,12 @@ class Corpus:
             if len(names) == 1 and self._kind(names[0]) == ".zip":
                 yield [Lines(side) for side in stack.enter_context(open_archive(names[0], self.languages))]
             else:
-                yield [stack.enter_context(open_lines(name)) for name in names]
+                yield [stack.enter_context(open_lines(name, self.span)) for name in names]
 
 
 def kind_of(name: str) -> str:
     """Return the last ending, or the one before that of a compressed file: ``my.jsonl.tsv`` is TSV."""
-    for ending in (".gz", ".xz", ".zst"):
+    for ending in _COMPRESSED:
         name = name.removesuffix(ending)
     return Path(name).suffix.lower()
 
@@ -259,10 +302,10 @@ def _chunks(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
 
 
 @contextlib.contextmanager
-def open_lines(name: str) -> Iterator[Lines]:
-    """Open the lines of a file, decompressed if its name ends in .gz, .xz or .zst; ``-`` is stdin."""
-    with open_input(name) as file:
-        yield Lines(file)
+def open_lines(name: str, span: range | None = None) -> Iterator[Lines]:
+    """Open the lines of a file, decompressed if its name ends in .gz, .xz or .zst, or of a span; ``-`` is stdin."""
+    with open_input(name, span) as file:
+        yield Lines(file, started=bool(span and span.start))
 
 
 def _parquet_blocks(name: str, size: int, lines: range) -> Iterator[Block]:

@@ -75,10 +75,11 @@ class Input:
 class Lines:
     """The lines of a file, as bytes without their line ends. A line of more than 16 MB is `TOO_LONG`."""
 
-    def __init__(self, file: Input) -> None:
+    def __init__(self, file: Input, started: bool = False) -> None:
+        """``started``: these are not the first lines of their file."""
         self._file = file
         self.name, self.bytes_read = file.name, file.bytes_read
-        self._started = False
+        self._started = started
 
     def skip(self, most: int) -> int:
         """Skip lines, at most so many, which is much faster than reading them. Returns how many there were."""
@@ -107,8 +108,8 @@ class Lines:
 
 
 @contextlib.contextmanager
-def open_input(name: str) -> Iterator[Input]:
-    """Open a file and decompress it if its name says so."""
+def open_input(name: str, span: range | None = None) -> Iterator[Input]:
+    """Open a file and decompress it if its name says so, or, of one that is not compressed, a span of its bytes."""
     if name == "-":
         yield Input(shown(name), sys.stdin.buffer, lambda: 0)
         return
@@ -124,6 +125,8 @@ def open_input(name: str) -> Iterator[Input]:
             stream = lzma.open(raw)
         elif name.endswith(".zst"):
             stream = io.BufferedReader(_Zstandard(name, raw))
+        elif span is not None:
+            stream = io.BufferedReader(_Span(raw, span), 1 << 16)
         yield Input(name, stream, raw.tell if raw.seekable() else lambda: 0)
 
 
@@ -138,6 +141,22 @@ def _zstandard(name: str) -> Any:
     except ImportError:
         raise WeftError(f"{name}: needs zstandard: pip install zstandard") from None
     return zstandard
+
+
+class _Span(io.RawIOBase):
+    """Some bytes of a file."""
+
+    def __init__(self, raw: Any, span: range) -> None:
+        self._raw, self._left = raw, len(span)
+        raw.seek(span.start)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = self._raw.readinto(memoryview(buffer)[: self._left])
+        self._left -= size
+        return size
 
 
 class _Zstandard(io.RawIOBase):
