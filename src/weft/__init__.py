@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weft.align.onnx_aligner import Aligner, load
     from weft.errors import WeftError
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["Aligner", "Alignment", "WeftError", "__version__", "load"]
 
 _MODULES = {
