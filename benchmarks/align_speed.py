@@ -36,8 +36,12 @@ def timed(command: list[str], output: Path) -> tuple[float, float]:
     return time.perf_counter() - began, most
 
 
+def weft_command(model: str, options: list[str]) -> list[str]:
+    return [sys.executable, "-m", "weft", "align", "--model", model, *options]
+
+
 def ours(model: str, options: list[str], text: Path, single: Path, output: Path, pairs: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "weft", "align", "--model", model, *options]
+    command = weft_command(model, options)
     start, _ = timed([*command, str(single)], output)
     seconds, memory = timed([*command, str(text)], output)
     assert output.read_bytes().count(b"\n") == pairs

@@ -59,15 +59,15 @@ def main() -> None:
     few = pack(corpus.source, corpus.target, 128, most=2_000)
     rates = {}
     for name, extract in methods.items():
-        align_rows(few, extract, process, Progress(visible=False))  # lazy initialisation
+        list(align_rows(few, extract, process, Progress(visible=False)))  # lazy initialisation
         wait(device)
         begin = time.perf_counter()
-        align_rows(packed, extract, process, Progress(visible=False))
+        list(align_rows(packed, extract, process, Progress(visible=False)))
         wait(device)
         rates[name] = len(packed.pairs) / (time.perf_counter() - begin)
 
     table = system.models["forward"].translation.table
-    tokens = int((packed.source != 0).sum() + (packed.target != 0).sum())
+    tokens = sum(packed.tokens)
     # per step and token: logits of all words, and the way back from them to the attention
     flop = 2 * 2 * table.numel() * tokens / len(packed.pairs) * system.bidirectional.steps
     result = {

@@ -5,8 +5,9 @@
     python benchmarks/growth.py corpus.tsv growth.jsonl --plot docs/growth.png
 
 Each run adds a line of JSON: the CPU seconds of all processes, which other work on the machine changes little, and the
-peak of their memory. With ``--words``, pairs are taken whose source is about so long. Links are invented: each word
-with the one in the same place, one in ten without. ``train`` is one epoch of translation models of the preset tiny,
+peak of their memory. Each pair is two pairs of the corpus, joined, so that there are as many different ones as wanted;
+with ``--words``, it is one whose source is about so long. Links are invented: each word with the one in the same place,
+one in ten without. ``train`` is one epoch of translation models of the preset tiny,
 ``tune`` the counts and 20 updates. Linux only.
 """
 
@@ -33,19 +34,24 @@ _EPOCH_TOKENS = 2_000  # target pieces of an update in training
 
 
 def chosen(corpus: str, count: int, words: int) -> Iterator[tuple[list[str], list[str]]]:
-    """Yield so many pairs, again from the start if there are not enough; of about ``words`` source words unless 0."""
-    while count:
-        before = count
-        for block in Corpus(files=(corpus,)).blocks():
-            for source, target in block.pairs(lambda bad: None):
-                pair = source.split(), target.split()
-                if count and all(pair) and (not words or 0.9 * words <= len(pair[0]) <= 1.1 * words):
-                    count -= 1
-                    yield pair
-            if not count:
-                return
-        if count == before:
-            sys.exit(f"{corpus} has no such pairs")
+    """Yield so many pairs: those of about ``words`` source words, again and again, or, if it is 0, joined ones.
+
+    Joined pairs are two pairs of the corpus each, all different: neighbours first, then those two apart, and so on.
+    """
+    read: list[tuple[list[str], list[str]]] = []
+    for block in Corpus(files=(corpus,)).blocks():
+        for source, target in block.pairs(lambda bad: None):
+            pair = source.split(), target.split()
+            if all(pair) and (not words or 0.9 * words <= len(pair[0]) <= 1.1 * words):
+                read.append(pair)
+        if len(read) >= count:
+            break
+    if not read:
+        sys.exit(f"{corpus} has no such pairs")
+    for number in range(count):
+        round_, place = divmod(number, len(read))
+        one, other = read[place], read[(place + 1 + round_) % len(read)]
+        yield one if words else (one[0] + other[0], one[1] + other[1])
 
 
 def write_input(folder: Path, corpus: str, count: int, words: int) -> tuple[int, int]:

@@ -20,7 +20,8 @@ import numpy as np
 import torch
 
 from weft.config import PRESETS, ModelConfig, TrainingConfig
-from weft.corpus.packing import PackedRows, pack
+from weft.corpus.packed_rows import PackedRows
+from weft.corpus.packing import pack
 from weft.corpus.prepared import Side, open_prepared
 from weft.model.translation import TranslationModel
 from weft.train.distributed import Process
@@ -74,11 +75,11 @@ def copy_rate(device: torch.device) -> float:
 def update_flop(config: ModelConfig, vocabulary: int, rows: PackedRows, batch_rows: int) -> float:
     """Floating-point operations of the matrix products that an update needs for its real tokens, forward and back."""
     width, hidden = config.width, config.feed_forward
-    source, target = ((side != 0).sum() / len(rows) * batch_rows for side in (rows.source, rows.target))
+    source, target = (tokens / len(rows) * batch_rows for tokens in rows.tokens)
     layer = 4 * width**2 + 2 * width * hidden
     encoder = source * config.encoder_layers * layer
     decoder = config.decoder_layers * (target * (layer + 2 * width**2) + source * 2 * width**2)
-    return 6 * float(encoder + decoder + target * width * vocabulary)
+    return 6 * (encoder + decoder + target * width * vocabulary)
 
 
 def wait(device: torch.device) -> None:

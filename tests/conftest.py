@@ -1,12 +1,15 @@
-"""Small corpora that tests share, made once per worker."""
+"""Small corpora that tests share, made once per worker; an object store."""
 
 from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from sentencepiece import SentencePieceTrainer
 
 from weft.config import CorpusConfig, PrepareConfig
@@ -14,8 +17,13 @@ from weft.corpus.build import prepare
 from weft.corpus.made_up import sentence_pairs
 from weft.corpus.prepared import PreparedCorpus
 
+if TYPE_CHECKING:
+    from pyarrow.fs import S3FileSystem
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side; and sums have one order
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs them in the background has it ignored
+settings.register_profile("weft", deadline=None, database=None)  # a busy machine is no failure; nothing is kept
+settings.load_profile("weft")
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +52,23 @@ def pieces_model(tmp_path_factory: pytest.TempPathFactory) -> str:
         byte_fallback=True, minloglevel=2,
     )  # fmt: skip
     return f"{path}.model"
+
+
+@pytest.fixture
+def object_store(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3FileSystem]:
+    """A server that speaks S3, which addresses mean while a test runs, also in other processes; it has s3://bucket."""
+    from moto.server import ThreadedMotoServer
+    from pyarrow.fs import S3FileSystem
+
+    server = ThreadedMotoServer("127.0.0.1", 0)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "name")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    store, _ = S3FileSystem.from_uri("s3://bucket?allow_bucket_creation=true&allow_bucket_deletion=true")
+    store.create_dir("bucket")
+    yield store
+    store.delete_dir("bucket")
+    server.stop()

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from weft import storage
@@ -23,7 +22,6 @@ from weft.storage import (
     atomic_folder,
     read_description,
     read_json,
-    write_array,
     write_json,
     write_text,
 )
@@ -97,12 +95,11 @@ def test_a_full_disk_is_an_error_and_leaves_what_was_before(limit: int, tmp_path
     code = """
 import resource, sys
 from pathlib import Path
-import numpy as np
-from weft.storage import atomic_file, write_array
+from weft.storage import atomic_file
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 with atomic_file(Path(sys.argv[1])) as partial:
-    write_array(partial, np.zeros(10_000))
+    partial.write_bytes(bytes(80_000))
 """
     result = subprocess.run([sys.executable, "-c", code, tmp_path / "file", str(limit)], capture_output=True, text=True)
     assert "file: cannot be written: File too large" in result.stderr
@@ -238,12 +235,6 @@ def test_everything_is_on_disk_before_it_gets_its_name(tmp_path: Path, monkeypat
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-
-
-def test_arrays_are_written_as_they_are_in_memory(tmp_path: Path) -> None:
-    array = np.arange(12, dtype="<u2").reshape(3, 4)[:, ::2]
-    write_array(tmp_path / "array", array)
-    assert np.fromfile(tmp_path / "array", "<u2").tolist() == [0, 2, 4, 6, 8, 10]
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000, b""], ids=["half", "no UTF-8", "deep", "empty"])

@@ -13,13 +13,10 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from weft.errors import WeftError
 from weft.interrupts import interrupts_later
-
-if TYPE_CHECKING:
-    import numpy as np
 
 try:
     import fcntl
@@ -164,12 +161,6 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
     """Write plain data as JSON, indented for people unless ``indent`` is None."""
     write_text(path, json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
-
-
-def write_array(path: Path, array: np.ndarray) -> None:
-    """Write the bytes of an array. (On a full disk ``np.tofile`` loses the last ones silently.)"""
-    with path.open("wb") as file:
-        file.write(array.data if array.flags.c_contiguous else array.copy().data)
 
 
 def read_bytes(path: Path, most: int) -> bytes:

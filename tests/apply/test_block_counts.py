@@ -6,8 +6,8 @@ import numpy as np
 from given_words import aligned
 
 from weft.apply.block_counts import EXAMPLE_BITS, PHRASE_PAIR, BlockCounts, count_block
-from weft.apply.counting import keys_of
 from weft.apply.phrases import Stretches
+from weft.text.counting import keys_of
 
 PAIRS = [
     aligned("Das alte Haus .", "The old house .", "0-0:0.9 1-1 2-2:0.8 3-3"),

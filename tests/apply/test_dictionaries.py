@@ -10,10 +10,10 @@ import pytest
 from given_words import aligned
 
 from weft.align.alignment import Alignment
-from weft.apply import counting
 from weft.apply.block_counts import count_block
 from weft.apply.dictionaries import Entry, Least, PhraseCounts
 from weft.progress import Progress
+from weft.text import counting
 
 ANY = Least(phrase_count=1, strength=0, cohesion=-100)
 

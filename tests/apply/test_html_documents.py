@@ -135,7 +135,7 @@ _BORDER = st.sampled_from(
 
 
 @given(st.lists(st.tuples(_BORDER, _SEGMENT), max_size=6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_random_pages_stay_the_same_outside_of_segments(parts: list[tuple[str, str]]) -> None:
     page = parse("".join(border + segment for border, segment in parts))
     translations = [f"T{number}" for number in range(len(parts))]

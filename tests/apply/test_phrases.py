@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.apply.phrases import Stretches, phrase_pairs
@@ -56,7 +56,6 @@ def test_phrase_pairs(links: list[tuple[int, int]], lengths: tuple[int, int], lo
 
 
 @given(st.integers(0, 1 << 32), st.integers(1, 7))
-@settings(deadline=None)
 def test_all_phrase_pairs_of_several_sentences_are_found(seed: int, longest: int) -> None:
     generator = random.Random(seed)
     links, expected, lengths, i, j = [], [], [(0, 0)], 0, 0

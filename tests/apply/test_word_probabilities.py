@@ -11,10 +11,10 @@ import pytest
 from given_words import aligned
 
 from weft.align.alignment import Alignment
-from weft.apply import counting
 from weft.apply.block_counts import count_block
 from weft.apply.word_probabilities import WordCounts
 from weft.progress import Progress
+from weft.text import counting
 
 
 def written(blocks: list[list[Alignment]], folder: Path) -> tuple[list[str], list[str]]:

@@ -248,7 +248,7 @@ _UNIT = st.tuples(_TEXT, _INLINE, _INLINE, st.sampled_from(["", " translate='no'
 
 
 @given(st.lists(_UNIT, max_size=4), st.sampled_from(["utf-8", "utf-16-le", "utf-16-be", "gb18030"]), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_random_documents_stay_the_same_outside_of_targets(
     units: list[str], encoding: str, data: st.DataObject
 ) -> None:

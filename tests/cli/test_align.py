@@ -158,7 +158,7 @@ ALIGNERS = {raw: load("ro-en", cores=1, raw=raw) for raw in (False, True)}
 
 
 @given(st.lists(st.tuples(_TEXT, _TEXT), max_size=5), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_text_is_aligned(pairs: list[tuple[str, str]], raw: bool) -> None:
     alignments = list(ALIGNERS[raw].align(pairs))
     assert len(alignments) == len(pairs)

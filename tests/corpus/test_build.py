@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,28 @@ def test_the_report_shows_a_few_bad_lines_and_counts_the_others(tmp_path: Path) 
 def test_the_report_has_no_line_for_nothing(tmp_path: Path) -> None:
     corpus = write(tmp_path / "text.tsv", b"a\tb\n")
     assert "left out" not in report(prepare([corpus], PrepareConfig(merges=5), tmp_path / "corpus"))
+
+
+def test_rare_words_are_forgotten_if_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("".join(random.Random(number).choices("abcdefghijklmnopqrstuvwxyz", k=6)) for number in range(1_000))
+    pairs = [(f"dog cat {word}", f"chien chat {word[::-1]}") for word in words]
+    text = [write_pairs(tmp_path / "text.tsv", pairs)]
+    monkeypatch.setattr(prepare_module, "_BLOCK_PAIRS", 20)
+    monkeypatch.setattr(prepare_module, "available_cores", lambda: 1)
+    forget, sizes = prepare_module._without_rarest, []
+
+    def forgetful(units: Counter[str]) -> Counter[str]:
+        left = forget(units)
+        sizes.append(len(left))
+        return left
+
+    monkeypatch.setattr(prepare_module, "_without_rarest", forgetful)
+    config = PrepareConfig(merges=8)
+    all_words = prepare(text, config, tmp_path / "all").subwords.spellings
+    assert not sizes
+    monkeypatch.setattr(prepare_module, "_MOST_UNITS", 100)
+    assert prepare(text, config, tmp_path / "some").subwords.spellings == all_words
+    assert len(sizes) > 10 and set(sizes) == {4}
 
 
 # -- held-out pairs ----------------------------------------------------------------------------------------------------

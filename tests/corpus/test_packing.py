@@ -1,70 +1,26 @@
-"""Rows of packed sentence pairs, and the order in which training sees them."""
+"""Sentence pairs packed into rows: all of them, densely, as often as they are drawn, a shard at a time."""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from packed_pairs import Pair, all_rows, fitting, pack_pairs, pairs_of, random_pairs, side_of
 
-from weft.corpus.packing import PackedRows, RowOrder, pack
-from weft.corpus.prepared import PreparedCorpus, Side
+from weft.corpus import packing
+from weft.corpus.packed_rows import PackedRows
+from weft.corpus.packing import pack, packed_corpus
+from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.text.subwords import END, PAD
-
-Sentence = tuple[int, ...]
-Pair = tuple[Sentence, Sentence]
+from weft.progress import Progress
 
 sentences = st.lists(st.integers(2, 500), min_size=1, max_size=40).map(tuple)
-
-
-def side_of(side: list[Sentence]) -> Side:
-    offsets = np.cumsum([0, *map(len, side)])
-    return Side(np.array([piece for sentence in side for piece in sentence], "<u2"), offsets)
-
-
-def pack_pairs(pairs: list[Pair], row_length: int, seed: int = 1) -> PackedRows:
-    return pack(side_of([source for source, _ in pairs]), side_of([target for _, target in pairs]), row_length, seed)
-
-
-def random_pairs(count: int, source_mean: float, target_mean: float) -> list[Pair]:
-    chance = np.random.default_rng(5)
-
-    def sentence(mean: float) -> Sentence:
-        return tuple(chance.integers(2, 60_000, 1 + chance.poisson(mean - 1)).tolist())
-
-    return [(sentence(source_mean), sentence(target_mean)) for _ in range(count)]
-
-
-def sentences_of(row: np.ndarray) -> list[Sentence]:
-    """What stands in a row, split at END; after the last END there may be nothing but padding."""
-    found: list[Sentence] = []
-    current: list[int] = []
-    for piece in np.trim_zeros(row, "b").tolist():
-        assert piece != PAD
-        if piece == END:
-            found.append(tuple(current))
-            current = []
-        else:
-            current.append(piece)
-    assert not current
-    return found
-
-
-def pairs_of(packed: PackedRows) -> Counter[Pair]:
-    """All pairs in the rows; the k-th sentence of a source row belongs to the k-th of the target row."""
-    found: Counter[Pair] = Counter()
-    for source, target in zip(packed.source, packed.target, strict=True):
-        found.update(zip(sentences_of(source), sentences_of(target), strict=True))
-    return found
-
-
-def fitting(pairs: list[Pair], packed: PackedRows) -> list[Pair]:
-    room = packed.source.shape[1], packed.target.shape[1]
-    return [pair for pair in pairs if len(pair[0]) < room[0] and len(pair[1]) < room[1]]
 
 
 # -- packing -----------------------------------------------------------------------------------------------------------
@@ -84,7 +40,9 @@ def test_many_pairs_are_packed_densely() -> None:
     pairs = random_pairs(6_000, 20, 25)  # enough for many packers side by side
     packed = pack_pairs(pairs, 128)
     assert pairs_of(packed) == Counter(fitting(pairs, packed))
-    assert packed.padding == pytest.approx(1 - sum(len(target) + 1 for _, target in pairs) / packed.target.size)
+    assert packed.padding == pytest.approx(
+        1 - sum(len(target) + 1 for _, target in pairs) / (len(packed) * packed.lengths[1])
+    )
     assert packed.padding < 0.1
     assert packed.swapped().padding < 0.1
 
@@ -94,7 +52,7 @@ def test_rows_of_the_shorter_side_are_shorter_in_proportion(source_mean: float, 
     pairs = random_pairs(3_000, source_mean, target_mean)
     packed = pack_pairs(pairs, 128)
     tokens = [sum(len(pair[side]) + 1 for pair in pairs) for side in (0, 1)]
-    lengths = [packed.source.shape[1], packed.target.shape[1]]
+    lengths = packed.lengths
     assert max(lengths) == 128
     assert lengths[0] / lengths[1] == pytest.approx(tokens[0] / tokens[1], rel=8 / min(lengths))
     assert all(length % 8 == 0 for length in lengths)
@@ -110,7 +68,7 @@ def test_pairs_longer_than_a_row_are_counted() -> None:
 def test_a_pair_may_fill_a_row_to_the_last_place() -> None:
     sentence = tuple(range(2, 17))  # 15 pieces and END
     packed = pack_pairs([(sentence, sentence)] * 3, 16)
-    assert packed.source.shape == packed.target.shape == (3, 16)
+    assert len(packed) == 3 and packed.lengths == (16, 16)
     assert packed.padding == 0
 
 
@@ -122,26 +80,9 @@ def test_no_pair_fits() -> None:
 def test_packing_is_a_function_of_the_seed() -> None:
     pairs = random_pairs(500, 8, 8)
     one, again, other = (pack_pairs(pairs, 64, seed) for seed in (1, 1, 2))
-    assert np.array_equal(one.source, again.source) and np.array_equal(one.target, again.target)
+    assert np.array_equal(all_rows(one), all_rows(again))
     assert pairs_of(one) == pairs_of(other)
-    assert sentences_of(one.source[0]) != sentences_of(other.source[0])
-
-
-def test_swapped_rows_exchange_the_sides() -> None:
-    packed = pack_pairs([*random_pairs(50, 10, 20), (tuple(range(2, 200)), (2,))], 64)
-    swapped = packed.swapped()
-    assert swapped.source is packed.target and swapped.target is packed.source
-    assert len(swapped) == len(packed) and swapped.left_out == packed.left_out == 1
-
-
-def test_rows_for_both_ways_hold_every_pair_in_both_orders() -> None:
-    packed = pack_pairs([*random_pairs(50, 10, 20), (tuple(range(2, 200)), (2,))], 64)
-    both = packed.both_ways()
-    assert packed.source.shape[1] < packed.target.shape[1]  # sides of one width have to be made
-    assert pairs_of(both) == pairs_of(packed) + pairs_of(packed.swapped())
-    assert both.left_out == 2 and np.array_equal(both.pairs, np.tile(packed.pairs, 2))
-    firsts = both.source[both.row_of_pair, both.starts[:, 0]]  # where sentences begin
-    assert np.array_equal(firsts[len(packed.pairs) :], packed.target[packed.row_of_pair, packed.starts[:, 1]])
+    assert not np.array_equal(one.pairs[:5], other.pairs[:5])
 
 
 def test_a_prepared_corpus_is_packed(corpus: PreparedCorpus) -> None:
@@ -151,79 +92,114 @@ def test_a_prepared_corpus_is_packed(corpus: PreparedCorpus) -> None:
     )
     assert packed.left_out == 0
     assert pairs_of(packed) == expected
-    assert packed.source.dtype == np.uint16
-
-
-# -- the order of rows -------------------------------------------------------------------------------------------------
-
-
-def rows_of_epochs(order: RowOrder, epochs: int) -> list[list[int]]:
-    """The rows of whole epochs, in the order in which training sees them."""
-    updates = -(-epochs * order.rows // order.batch_rows)
-    seen = np.concatenate([order.batch(update) for update in range(updates)]).tolist()
-    return [seen[epoch * order.rows : (epoch + 1) * order.rows] for epoch in range(epochs)]
-
-
-@given(st.integers(1, 40), st.integers(1, 60))
-def test_each_epoch_sees_every_row_once(rows: int, batch_rows: int) -> None:
-    for seen in rows_of_epochs(RowOrder(rows, batch_rows, seed=3), epochs=3):
-        assert sorted(seen) == list(range(rows))
-
-
-def test_epochs_have_different_orders() -> None:
-    first, second, third = rows_of_epochs(RowOrder(50, 7, seed=3), epochs=3)
-    assert first != second and second != third and first != third
-
-
-def test_a_batch_is_a_function_of_seed_and_update_only() -> None:
-    in_turn = [RowOrder(50, 7, seed=3).batch(update).tolist() for update in range(30)]
-    order = RowOrder(50, 7, seed=3)
-    assert [order.batch(update).tolist() for update in reversed(range(30))] == in_turn[::-1]
-    assert [RowOrder(50, 7, seed=4).batch(update).tolist() for update in range(30)] != in_turn
-
-
-@pytest.mark.parametrize("world", [1, 2, 3, 4])
-def test_ranks_share_the_batch_of_one_process(world: int) -> None:
-    for update in range(20):
-        whole = RowOrder(50, 12, seed=3).batch(update)
-        shares = [RowOrder(50, 12, seed=3, rank=rank, world=world).batch(update) for rank in range(world)]
-        assert {len(share) for share in shares} == {12 // world}
-        assert np.concatenate(shares).tolist() == whole.tolist()
-
-
-@pytest.mark.parametrize("world", [1, 2, 5])
-@pytest.mark.parametrize("target_tokens", [1_000, 3_000, 10_000])
-def test_batches_keep_to_the_budget(target_tokens: int, world: int) -> None:
-    packed = pack_pairs(random_pairs(3_000, 10, 12), 64)
-    orders = [RowOrder.for_budget(packed, target_tokens, 1, rank, world) for rank in range(world)]
-    sizes = [sum((packed.target[order.batch(update)] != PAD).sum() for order in orders) for update in range(20)]
-    assert orders[0].batch_rows % world == 0
-    assert np.mean(sizes) == pytest.approx(target_tokens, abs=0.05 * target_tokens + 64 * world / 2)
-
-
-def test_a_budget_below_one_row_still_has_a_row_for_each_process() -> None:
-    packed = pack_pairs(random_pairs(100, 10, 10), 64)
-    assert RowOrder.for_budget(packed, 1, seed=1).batch_rows == 1
-    assert RowOrder.for_budget(packed, 1, seed=1, world=4).batch_rows == 4
 
 
 def test_packing_stays_as_it_was() -> None:
     """Runs are taken up again by the number of an update: the rows of a corpus must never change."""
-    packed = pack_pairs(random_pairs(40_000, 20, 25), 128, seed=3)
+    pairs = random_pairs(40_000, 20, 25)
+    packed = pack_pairs(pairs, 128, seed=3)
+    counts = np.diff(packed.begins)
+    lengths = np.array([[len(side) + 1 for side in pairs[number]] for number in packed.pairs])
+    before = np.cumsum(lengths, axis=0) - lengths
+    starts = before - np.repeat(before[packed.begins[:-1]], counts, axis=0)  # in their rows
     found = hashlib.sha256()
-    for array in (packed.source, packed.target, packed.pairs, packed.row_of_pair, packed.starts):
+    rows = [side.astype("<u2") for side in all_rows(packed)]
+    for array in (*rows, packed.pairs, np.repeat(np.arange(len(packed)), counts), starts):
         found.update(np.ascontiguousarray(array).tobytes())
     assert found.hexdigest()[:16] == "7bc3dbb4a7215a3f"
 
 
 def test_pairs_are_packed_as_often_as_they_are_drawn() -> None:
     pairs = random_pairs(300, 8, 8)
-    times = np.random.default_rng(2).integers(0, 4, len(pairs))
-    draws = np.repeat(np.arange(len(pairs)), times)
+    counts = np.random.default_rng(2).integers(0, 4, len(pairs))
+    draws = np.repeat(np.arange(len(pairs)), counts)
     source, target = (side_of([pair[side] for pair in pairs]) for side in (0, 1))
-    packed = pack(source, target, 64, draws=draws)
+
+    def times(first: int, end: int) -> np.ndarray:
+        return counts[first:end]
+
+    packed = pack(source, target, 64, times=times)
     assert pairs_of(packed) == Counter(pairs[number] for number in draws)
     assert sorted(packed.pairs.tolist()) == draws.tolist()
-    assert len(pack(source, target, 64, most=100, draws=draws).pairs) == 100
-    once, as_always = pack(source, target, 64, draws=np.arange(len(pairs))), pack(source, target, 64)
-    assert np.array_equal(once.source, as_always.source) and np.array_equal(once.pairs, as_always.pairs)
+    assert len(pack(source, target, 64, most=100, times=times).pairs) == 100
+
+
+# -- shards ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A corpus of a few hundred pairs has several shards."""
+    monkeypatch.setattr(packing, "_SHARD_PAIRS", 64)
+    monkeypatch.setattr(packing, "_BLOCK_PAIRS", 8)
+
+
+def shards_of(packed: PackedRows) -> list[list[int]]:
+    """The pairs of each shard."""
+    firsts = packed.begins[packed.shards].tolist()
+    return [packed.pairs[first:end].tolist() for first, end in itertools.pairwise(firsts)]
+
+
+@pytest.mark.usefixtures("small_shards")
+@given(st.lists(st.tuples(sentences, sentences), max_size=300), st.integers(3, 50), st.integers(1, 3))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+def test_shards_together_have_every_pair_that_fits(pairs: list[Pair], row_length: int, copies: int) -> None:
+    pairs = [*pairs, ((7,), (8,))]
+    counts = 1 + np.arange(len(pairs)) % copies
+    source, target = (side_of([pair[side] for pair in pairs]) for side in (0, 1))
+    packed = pack(source, target, row_length, times=lambda first, end: counts[first:end])
+    drawn = [pairs[number] for number in np.repeat(np.arange(len(pairs)), counts)]
+    fits = fitting(drawn, packed)
+    assert pairs_of(packed) == Counter(fits)
+    assert packed.left_out == len(drawn) - len(fits)
+    assert packed.tokens == tuple(sum(len(pair[side]) + 1 for pair in fits) for side in (0, 1))
+    assert len(packed.shards) - 1 == -(-len(drawn) // 64)
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_a_shard_has_blocks_from_all_of_the_corpus() -> None:
+    packed = pack_pairs(random_pairs(1_280, 8, 8), 64)
+    shards = shards_of(packed)
+    assert [len(shard) for shard in shards] == [64] * 20
+    for shard in shards:
+        assert len({number // 8 for number in shard}) == 8  # whole blocks, which are read in one go
+        assert len({number // 160 for number in shard}) > 2  # of eight parts of the corpus
+    assert packed.padding < 0.2
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_copies_of_a_pair_are_in_different_shards() -> None:
+    pairs = random_pairs(640, 8, 8)
+    source, target = (side_of([pair[side] for pair in pairs]) for side in (0, 1))
+    packed = pack(source, target, 64, times=lambda first, end: np.full(end - first, 4))
+    apart = [len(set(shard)) / len(shard) for shard in shards_of(packed)]
+    assert len(apart) == 40 and np.mean(apart) > 0.85
+
+
+@pytest.mark.usefixtures("small_shards")
+@pytest.mark.parametrize(("most", "shards"), [(30, 1), (64, 1), (200, 4), (640, 10), (9_999, 10)])
+def test_a_choice_of_pairs_comes_from_everywhere(most: int, shards: int) -> None:
+    pairs = random_pairs(640, 8, 8)
+    source, target = (side_of([pair[side] for pair in pairs]) for side in (0, 1))
+    packed = pack(source, target, 64, most=most)
+    assert len(packed.pairs) == len(set(packed.pairs.tolist())) == min(most, 640)
+    assert len(packed.shards) - 1 == shards
+    assert len({number // 160 for number in packed.pairs.tolist()}) == 4
+
+
+@pytest.mark.usefixtures("small_shards")
+def test_rows_of_a_folder_are_those_in_memory(corpus: PreparedCorpus, tmp_path: Path) -> None:
+    def packed(seed: int = 1, most: int = 300) -> PackedRows:
+        return packed_corpus(corpus, 64, seed, most, tmp_path / "rows", Progress(visible=False))
+
+    stored = packed()
+    in_memory = pack(corpus.source, corpus.target, 64, most=300)
+    assert np.array_equal(all_rows(stored), all_rows(in_memory)) and stored.shards.tolist() == in_memory.shards.tolist()
+    assert stored.tokens == in_memory.tokens and stored.left_out == in_memory.left_out
+    written = (tmp_path / "rows" / "pairs").stat().st_mtime_ns
+    assert packed().tokens == stored.tokens and (tmp_path / "rows" / "pairs").stat().st_mtime_ns == written
+    assert packed(most=200).pairs.size == 200  # others take their place
+    path = tmp_path / "rows" / "begins"
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(WeftError, match="begins: not as it was written; remove the folder to pack the corpus again"):
+        packed(most=200)

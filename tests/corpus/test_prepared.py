@@ -75,14 +75,17 @@ def test_a_manifest_without_an_option_has_its_default(text_file: Path, tmp_path:
 def test_corpora_are_drawn_by_temperature() -> None:
     corpora = [CorpusRecord(CorpusConfig(), pairs, {}) for pairs in (90_000, 10_000, 1_000)]
     assert draw_rates(corpora, 1.0) == [1, 1, 1]
-    assert (draw_counts(corpora, 1.0, seed=1) == 1).all()
+    assert (draw_counts(corpora, 1.0, 1, 0, 101_000) == 1).all()
     assert draw_rates(corpora, 2.0) == [1, 3, pytest.approx(90**0.5)]
-    counts = np.split(draw_counts(corpora, 2.0, seed=1), [90_000, 100_000])
+    drawn = draw_counts(corpora, 2.0, 1, 0, 101_000)
+    counts = np.split(drawn, [90_000, 100_000])
     assert (counts[0] == 1).all() and (counts[1] == 3).all()
     assert set(counts[2].tolist()) == {9, 10}
     assert counts[2].mean() == pytest.approx(90**0.5, abs=0.05)
-    assert (draw_counts(corpora, 2.0, seed=1) == draw_counts(corpora, 2.0, seed=1)).all()
-    assert (draw_counts(corpora, 2.0, seed=1) != draw_counts(corpora, 2.0, seed=2)).any()
+    assert (counts[2] == 9 + (np.random.default_rng([1, 2]).random(1_000) < 90**0.5 % 1)).all()  # as always
+    assert (drawn != draw_counts(corpora, 2.0, 2, 0, 101_000)).any()
+    for first, end in ((0, 10), (89_990, 90_010), (100_100, 101_000), (99_000, 100_500), (5, 5)):  # in any stretches
+        assert (draw_counts(corpora, 2.0, 1, first, end) == drawn[first:end]).all()
 
 
 def test_a_single_corpus_is_drawn_once_at_any_temperature(text_file: Path, tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_a_single_corpus_is_drawn_once_at_any_temperature(text_file: Path, tmp_p
         prepare(text, PrepareConfig(merges=20, temperature=temperature), tmp_path / str(temperature))
         for temperature in (1.0, 3.0)
     )
-    assert (other.draws(seed=1) == np.arange(2_000)).all()
+    assert (other.times(1, 0, 2_000) == 1).all()
     assert plain.checksum == other.checksum
 
 
@@ -104,4 +107,4 @@ def test_the_checksum_stands_for_what_is_drawn(text_file: Path, tmp_path: Path) 
     )
     assert plain.manifest.files == other.manifest.files
     assert plain.checksum != other.checksum
-    assert len(other.draws(seed=1)) > len(plain.draws(seed=1)) == 2_050
+    assert other.times(1, 0, 2_050).sum() > plain.times(1, 0, 2_050).sum() == 2_050

@@ -71,6 +71,19 @@ def test_requests_may_follow_each_other_in_a_connection(running: Running) -> Non
     asyncio.run(run())
 
 
+def test_a_client_that_offers_another_protocol_is_answered(running: Running) -> None:
+    """Java's does with its first request, body and all; not every parser of HTTP reads the body then."""
+
+    async def run() -> None:
+        reader, writer = await open_connection(running)
+        offer = b"connection: upgrade, http2-settings\r\nupgrade: h2c\r\nhttp2-settings: AAEAAEAA\r\n\r\n"
+        writer.write(head_of("/align", len(GOOD)).removesuffix(b"\r\n") + offer + GOOD)
+        await reader.readuntil(b'"line":"0-0 1-1 2-2 3-3"')
+        writer.close()
+
+    asyncio.run(run())
+
+
 def test_a_client_that_takes_no_answer_is_closed() -> None:
     async def run() -> None:
         kind = connection_class(patience=0.01, most=MOST)

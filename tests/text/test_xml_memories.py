@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memory_files import pairs_of, tmx, tmx_of_pairs, write
 
@@ -21,7 +21,6 @@ XML_TEXT = st.text(
 
 
 @given(st.lists(st.tuples(XML_TEXT, XML_TEXT), max_size=5))
-@settings(deadline=None)
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> None:
     name = write(tmp_path_factory.mktemp("memory") / "memory.tmx", tmx_of_pairs([("first", "erste"), *pairs]))
     expected = [tuple(" ".join(split_spaces(side)) for side in pair) for pair in pairs if all(s.strip() for s in pair)]

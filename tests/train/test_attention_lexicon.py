@@ -8,12 +8,14 @@ import itertools
 import numpy as np
 import torch
 
-from weft.corpus.packing import PackedRows, pack
+from weft.corpus.packed_rows import PackedRows
+from weft.corpus.packing import pack
 from weft.corpus.prepared import Side
 from weft.model.rows import Attention, PairRows, masked_softmax
 from weft.text.subwords import END
 from weft.train.attention_lexicon import Lexicon, corrected_by_lexicon
 from weft.train.distributed import Process
+from weft.train.task import pair_rows
 
 CPU = torch.device("cpu")
 PROCESS = Process(0, 1, CPU)
@@ -39,7 +41,7 @@ def random_attention(pair: PairRows) -> Attention:
 
 
 def rows(packed: PackedRows) -> PairRows:
-    return PairRows.of(*(torch.from_numpy(side.astype("int32")) for side in (packed.source, packed.target)))
+    return pair_rows(packed, np.arange(len(packed)), CPU)
 
 
 def counted(pair: PairRows, attention: Attention) -> tuple[dict[tuple[int, int], float], dict[tuple[int, int], float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,9 @@ from tiny_runs import MODEL, TRAINING, Run, equal
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
-from weft.corpus.packing import RowOrder, pack
+from weft.corpus.packing import pack
 from weft.corpus.prepared import PreparedCorpus
+from weft.corpus.row_order import RowOrder
 from weft.errors import WeftError
 from weft.model.layers import DropoutKeys
 from weft.model.losses import word_loss_reference
@@ -40,8 +42,7 @@ def reference_losses(corpus: PreparedCorpus, updates: int, optimiser: Literal["m
     losses = []
     for update in range(updates):
         keys.set(update)
-        chosen = order.batch(update)
-        source, target = (torch.from_numpy(side[chosen].astype("int64")) for side in (rows.source, rows.target))
+        source, target = (torch.from_numpy(side.astype("int64")) for side in rows.take(order.batch(update)))
         loss = (
             word_loss_reference(
                 model(Rows.of(source), Rows.of(target)).flatten(0, 1),
@@ -114,8 +115,8 @@ def test_a_loss_that_is_no_number_ends_training_and_keeps_the_last_checkpoint(
 ) -> None:
     sums, updates = TranslationTask.sums, itertools.count(1)
 
-    def spoilt(task: TranslationTask, rows: Tensor) -> Sums:
-        found = sums(task, rows)
+    def spoilt(task: TranslationTask, batch: Sequence[Tensor]) -> Sums:
+        found = sums(task, batch)
         return found._replace(loss=found.loss * float(factor)) if next(updates) == 15 else found
 
     monkeypatch.setattr(TranslationTask, "sums", spoilt)

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file
 from tiny_runs import Run, equal
 
+from weft.corpus import packing
 from weft.errors import WeftError
 from weft.train.checkpoint import write_file
 from weft.train.runlog import read_metrics
@@ -78,14 +79,23 @@ def test_sigterm_saves_and_exits(recipe_file: Path, undisturbed: dict[str, dict]
         assert equal(weights, undisturbed[direction])
 
 
-def test_two_processes_reach_the_losses_of_one(recipe_file: Path) -> None:
+@pytest.mark.parametrize("shard_pairs", [10_000, 200])
+def test_two_processes_reach_the_losses_of_one(recipe_file: Path, shard_pairs: int) -> None:
+    program = recipe_file.parent / "small_shards.py"
+    program.write_text(
+        "import runpy\n"
+        "from weft.corpus import packing\n"
+        f"packing._SHARD_PAIRS, packing._BLOCK_PAIRS = {shard_pairs}, 50\n"
+        "runpy.run_module('weft.train', run_name='__main__')\n"
+    )
     run = recipe_file.parent / "two"
-    torchrun = [*TORCHRUN, "-m", "weft.train"]
     settings = ["training.target_tokens=800", "training.updates=20", 'directions=["forward"]']
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([*torchrun, recipe_file, f"run={run}", *settings], check=True, capture_output=True, env=environment)
+    for command in ([*TORCHRUN, program, recipe_file, f"run={run}"], [sys.executable, program, recipe_file]):
+        subprocess.run([*command, *settings], check=True, capture_output=True, env=environment)
+    (folder,) = (run / "rows").iterdir()
+    assert len(json.loads((folder / "manifest.json").read_text())["shards"]) - 1 == -(-1_950 // shard_pairs)
     rows = read_metrics(run / "forward" / "metrics.jsonl")
-    subprocess.run([*TRAIN, recipe_file, *settings], check=True, capture_output=True, env=environment)
     alone = read_metrics(recipe_file.parent / "run" / "forward" / "metrics.jsonl")
     assert [line["target_tokens"] for line in rows] == [line["target_tokens"] for line in alone]
     assert [line["loss"] for line in rows] == pytest.approx([line["loss"] for line in alone], rel=1e-5)
@@ -113,6 +123,21 @@ def test_a_rank_that_dies_goes_on_from_the_last_checkpoint(recipe_file: Path, ru
     run("undisturbed", updates=60)
     alone = read_metrics(recipe_file.parent / "undisturbed" / "forward" / "metrics.jsonl")
     assert [row["loss"] for row in rows] == pytest.approx([row["loss"] for row in alone], rel=1e-4)
+
+
+def test_a_run_goes_on_in_the_middle_of_its_shards(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_shard = run("one-shard", average=3)
+    monkeypatch.setattr(packing, "_SHARD_PAIRS", 200)
+    monkeypatch.setattr(packing, "_BLOCK_PAIRS", 50)
+    whole = run(average=3)  # keeps the last three checkpoints
+    assert not equal(whole, one_shard)
+    folder = tmp_path / "run" / "forward"
+    losses = [line["loss"] for line in read_metrics(folder / "metrics.jsonl")]
+    for name in ("finished.json", "checkpoint-00000020.safetensors", "checkpoint-00000030.safetensors"):
+        (folder / name).unlink()
+    shutil.rmtree(tmp_path / "run" / "rows")  # rows can be packed again at any time
+    assert equal(run(average=3), whole)
+    assert [line["loss"] for line in read_metrics(folder / "metrics.jsonl")] == losses
 
 
 def test_a_finished_run_is_not_trained_again(run: Run, tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from weft.config import (
     RefineConfig,
     ScorerConfig,
 )
-from weft.corpus.piece_links import PieceLinks
 from weft.corpus.prepared import PreparedCorpus
+from weft.corpus.row_links import RowLinks
 from weft.errors import WeftError
 from weft.model.scorer import Scorer
 from weft.model.system import AlignmentSystem
@@ -57,12 +57,12 @@ def undo(folder: Path) -> None:
 
 
 @pytest.fixture
-def text(corpus: PreparedCorpus) -> Text:
-    return Text.of(corpus, SHORT, GUIDED.pairs)
+def text(corpus: PreparedCorpus, tmp_path: Path) -> Text:
+    return Text.of(corpus, SHORT, tmp_path / "rows", PROCESS, GUIDED.pairs)
 
 
 @pytest.fixture
-def links(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> PieceLinks:
+def links(corpus: PreparedCorpus, text: Text, tmp_path: Path) -> RowLinks:
     extract = best_cells(partial(new_system(corpus).inference().bidirectional_attention, optimisation=STEPS))
     return corpus_links(corpus, text, extract, tmp_path / "links", {"steps": 2}, PROCESS)
 
@@ -112,15 +112,18 @@ def test_collapsed_layers_are_trained_again_and_never_handed_on(
     assert part.seconds == record["seconds"] > 0 and part.checksum in checksum_of(part.folder / part.result)
 
 
-def test_links_of_the_corpus_are_kept(links: PieceLinks, text: Text, corpus: PreparedCorpus, tmp_path: Path) -> None:
-    counts = {pair: len(links[pair]) for pair in range(len(corpus))}
-    for pair in text.rows.pairs.tolist():
-        # min(n, m) links, unless attention is 0 there; all of them inside the sentences
-        assert counts.pop(pair) == min(corpus.source.lengths[pair], corpus.target.lengths[pair])
-        assert (links[pair] < [corpus.source.lengths[pair], corpus.target.lengths[pair]]).all()
-    assert not any(counts.values())
+def test_links_of_the_corpus_are_kept(links: RowLinks, text: Text, corpus: PreparedCorpus, tmp_path: Path) -> None:
+    assert len(links) == len(text.rows)
+    pair = text.sample(PROCESS.device)
+    for row in range(len(pair.source.ids)):
+        sources, targets = (side.segments[row].tolist() for side in pair)
+        sentences = [(sources[source], targets[target]) for source, target in links[row]]
+        assert all(source == target >= 0 for source, target in sentences)  # within sentence pairs
+        for sentence in range(max(sources) + 1):  # min(n, m) links, unless attention is 0 there
+            words = min(sources.count(sentence), targets.count(sentence)) - 1
+            assert sentences.count((sentence, sentence)) == words
     again = corpus_links(corpus, Text(never), never, tmp_path / "links", {"steps": 2}, PROCESS)
-    assert (again.cells == links.cells).all()
+    assert (again.cells == links.cells).all() and not list(tmp_path.glob("links.part*"))
     with pytest.raises(WeftError, match="made with steps = 2, but now it is 3"):
         corpus_links(corpus, text, never, tmp_path / "links", {"steps": 3}, PROCESS)
 
@@ -129,7 +132,7 @@ def never(*_: object) -> Any:
     raise AssertionError("this was finished, and nothing of it should be done again")
 
 
-def test_guided_layers_learn_their_links(corpus: PreparedCorpus, text: Text, links: PieceLinks, tmp_path: Path) -> None:
+def test_guided_layers_learn_their_links(corpus: PreparedCorpus, text: Text, links: RowLinks, tmp_path: Path) -> None:
     system = new_system(corpus)
     before = {name: value.clone() for name, value in system.models["forward"].translation.state_dict().items()}
     folder = tmp_path / "guide"

@@ -19,10 +19,9 @@ from typing import NamedTuple, Self
 import numpy as np
 import onnxruntime
 
-from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import open_model, read_aligner, table_names
 from weft.align.onnx_graph import COMPARE, SIDES, scorer_graphs
-from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers
+from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers, batch_attention
 from weft.config import Merge
 from weft.errors import WeftError
 from weft.text.subwords import END
@@ -95,6 +94,18 @@ class Sessions:
                 starts[part] = np.arange(place, place + ids.size, length)
                 place += ids.size
         return States(values, starts.reshape(2, -1), lengths.reshape(2, -1))
+
+    def attention(self, pairs: list[tuple[list[int], list[int]]]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the attention of both directions, given the ids of the sentences of pairs. (pairs, target, source)"""
+        states = self.encode(pairs)
+        source, target = _padded(states.lengths).max(1)
+        # All pairs in one array, though few are compared together: links are made faster of many pairs at once.
+        forward, backward = np.zeros((2, len(pairs), target, source), np.float32)
+        for batch in states.batches():
+            found = self.compare(states, batch)
+            _, target, source = found[0].shape
+            forward[batch, :target, :source], backward[batch, :target, :source] = found
+        return forward, backward
 
     def compare(self, states: States, batch: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the attention of both directions for some of the pairs. (batch, target, source)"""
@@ -208,18 +219,9 @@ class Aligner(WindowedAligner):
             yield from aligned
 
     def _align_chunk(self, wanted: Wanted, pairs: list[EncodedPair]) -> list[Aligned]:
-        sessions, aligned = self._sessions(), []
         with self._failures():
-            states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
-        for batch in states.batches():
-            with self._failures():
-                forward, backward = sessions.compare(states, batch)
-            found = [pairs[number] for number in batch]
-            attention = BatchAttention.of(
-                forward, backward, [pair.source for pair in found], [pair.target for pair in found]
-            )
-            aligned += answers(found, attention, wanted)
-        return aligned
+            forward, backward = self._sessions().attention([(pair.source.ids, pair.target.ids) for pair in pairs])
+        return list(answers(pairs, batch_attention(pairs, forward, backward), wanted))
 
 
 load = Aligner

@@ -169,6 +169,11 @@ class WindowedAligner(ABC):
         return Sentence.from_words(words)
 
 
+def batch_attention(batch: Sequence[EncodedPair], forward: np.ndarray, backward: np.ndarray) -> BatchAttention:
+    """Return the attention of a batch with its words, given both directions (batch, target, source)."""
+    return BatchAttention.of(forward, backward, [pair.source for pair in batch], [pair.target for pair in batch])
+
+
 def answers(batch: Sequence[EncodedPair], attention: BatchAttention, wanted: Wanted) -> Iterator[Aligned]:
     """Make links of the attention of a batch."""
     cells = attention.probability if wanted.matrices else itertools.repeat(None)
@@ -205,22 +210,23 @@ def encode_pairs(
     ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """
     for number, (source, target) in enumerate(pairs):
-        counted = max(_count_of_long(side.text, subwords) for side in (source, target))
+        counted = max(_count_of_long(source.text, subwords), _count_of_long(target.text, subwords))
         if counted > MOST_PIECES:
             on_long(first + number, counted)
             continue
-        sides = subwords.encode(source), subwords.encode(target)
-        longest = max(len(side.ids) for side in sides)
-        if longest > MOST_PIECES:
-            on_long(first + number, longest)
-        elif all(side.ids for side in sides):
-            yield EncodedPair(number, *sides)
+        pair = EncodedPair(number, subwords.encode(source), subwords.encode(target))
+        lengths = len(pair.source.ids), len(pair.target.ids)
+        if max(lengths) > MOST_PIECES:
+            on_long(first + number, max(lengths))
+        elif min(lengths):
+            yield pair
 
 
 def _count_of_long(text: str, subwords: Subwords) -> int:
     """Return the number of pieces of a long text, but for a few where its parts meet; 0 for any other."""
-    parts = (text[start : start + _AT_ONCE] for start in range(0, len(text), _AT_ONCE))
-    return sum(len(subwords.ids(part)) for part in parts) if len(text) > _AT_ONCE else 0
+    if len(text) <= _AT_ONCE:
+        return 0
+    return sum(len(subwords.ids(text[start : start + _AT_ONCE])) for start in range(0, len(text), _AT_ONCE))
 
 
 def describe_too_long(pieces: int) -> str:

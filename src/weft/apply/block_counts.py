@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.align.alignment import Alignment
-from weft.apply.counting import keys_of, summed
 from weft.apply.phrases import Stretches, joined_keys, phrase_pairs
+from weft.text.counting import keys_of, summed
 from weft.text.words import Sentence
 
 NULL = "NULL"  # stands for what words without links are linked to, as in the files of Moses and Marian

@@ -20,9 +20,9 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from weft.apply.block_counts import BY_FORM, EXAMPLE, EXAMPLE_BITS, PHRASE_PAIR, UNIT, BlockCounts
-from weft.apply.counting import SortedLines, Table, group_starts, group_sums, keys_of, summed
 from weft.apply.phrases import Stretches
 from weft.progress import Progress
+from weft.text.counting import SortedLines, Table, group_starts, group_sums, keys_of, summed
 from weft.text.words import Sentence
 
 _TARGET = np.dtype([("target", "u8"), ("count", "i8"), ("weight", "i8")])  # in all its pairs

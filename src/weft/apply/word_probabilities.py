@@ -10,8 +10,8 @@ from typing import IO, Literal
 import numpy as np
 
 from weft.apply.block_counts import BY_PAIR, NULL, WORD_PAIR, BlockCounts
-from weft.apply.counting import SortedLines, Table, group_starts, group_sums, key_of
 from weft.progress import Progress
+from weft.text.counting import SortedLines, Table, group_starts, group_sums, key_of
 
 Side = Literal["source", "target"]
 

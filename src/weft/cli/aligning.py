@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib.util
 import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -58,14 +59,17 @@ def _device(wanted: Device | None, model: ModelFolder) -> Device:
     """Return where to compute. A small aligner needs no GPU, and uses one only if told to."""
     if model.is_small_aligner and wanted != "cuda":
         return "cpu"
-    try:
-        import torch
-    except ImportError:
+    if importlib.util.find_spec("torch") is None:
         what = "--device cuda" if model.is_small_aligner else f"{model.path}: a whole system"
-        raise WeftError(f"{what} needs torch: pip install 'weft[train]'") from None
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise WeftError("--device cuda: torch finds no GPU here; leave it out")
-    return wanted or ("cuda" if torch.cuda.is_available() else "cpu")
+        raise WeftError(f"{what} needs torch: pip install 'weft[train]'")
+    # The processes that compute look for the GPU: this one would have to import torch, which takes seconds.
+    return wanted or ("cuda" if _has_gpu() else "cpu")
+
+
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
 
 
 class Answer(NamedTuple, Generic[Lines]):
@@ -178,6 +182,8 @@ def long_lines_of(block: Block, bad: list[BadLine]) -> OnLong:
 def load_aligner(plan: AlignerPlan) -> WindowedAligner:
     """Load a small aligner or a whole system; it stays in memory for the next block."""
     gc.set_threshold(_OBJECTS)
+    if plan.device == "cuda" and not _has_gpu():
+        raise WeftError("--device cuda: torch finds no GPU here; leave it out")
     folder, method, threshold = plan.model.path, plan.method, plan.threshold
     text = {"raw": plan.raw, "reverse": plan.reverse}
     if not plan.model.is_small_aligner:

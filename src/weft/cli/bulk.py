@@ -86,6 +86,7 @@ def bulk(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     with Progress() as progress:
         progress.phase("aligning", len(units), "files", done=len(units) - len(left))
         if left:
+            manifest.save()  # where nothing can be written, that shows before the work, not after it
             saved = time.monotonic()
             for result in _results(left, options):
                 manifest.add(result)

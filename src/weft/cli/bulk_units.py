@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
 import weft
 from weft.cli.align import Options, align, model_checksums
@@ -42,9 +43,10 @@ def units_of(inputs: Sequence[str], parts: int, to: str) -> list[Unit]:
         raise WeftError(f"{', '.join(inputs)}: no files there")
     units: dict[str, Unit] = {}
     for name, size in files:
+        base_name = _shown(name).rpartition("/")[2]
         for part in range(1, parts + 1):
             place = f".{part:05}-of-{parts:05}" if parts > 1 else ""
-            output = f"{_without_options(name)[0].rpartition('/')[2]}{place}.{to}" + ("" if to == "parquet" else ".zst")
+            output = f"{base_name}{place}.{to}" + ("" if to == "parquet" else ".zst")
             if output in units:
                 raise WeftError(f"{name}: has the name of {units[output].input}, and so have their results; rename one")
             units[output] = Unit(name, size, f"{part}/{parts}", output)
@@ -60,14 +62,14 @@ class UnitAligner:
     def __call__(self, unit: dict[str, Any]) -> dict[str, Any]:
         """Align a unit. Returns its members, and the pairs, bytes and checksum of its file, or the error."""
         with tempfile.TemporaryDirectory() as folder:
+            written, text = Path(folder) / unit["output"], unit["input"]
             try:
-                written = Path(folder) / unit["output"]
-                with _local_copy(unit["input"], Path(folder)) as text:
-                    options = Options(text, shard=unit["shard"], output=str(written), **self._settings)
-                    pairs = align(options)
+                text = _local_copy(unit["input"], folder)
+                pairs = align(Options(text, shard=unit["shard"], output=str(written), **self._settings))
                 _put(written, address_in(self._output, unit["output"]))
             except (WeftError, OSError) as error:
-                return unit | {"pairs": 0, "bytes": 0, "sha256": "", "error": str(error)}
+                problem = str(error).replace(text, _shown(unit["input"]))  # which a copy stood for
+                return unit | {"pairs": 0, "bytes": 0, "sha256": "", "error": problem}
             size, checksum = written.stat().st_size, checksum_of(written)
             return unit | {"pairs": pairs, "bytes": size, "sha256": checksum, "error": ""}
 
@@ -83,16 +85,19 @@ class Manifest:
         """Read the manifest of a folder, if there is one. Raises WeftError if it was made with other settings."""
         from weft.align.model_folder import open_model
 
-        filesystem, path = open_store(folder)
         model = {"model": model_checksums(open_model(settings["model"]).path), "version of weft": weft.__version__}
         settings = json.loads(json.dumps(settings | model))
         del settings["cores"]  # on which nothing depends
-        place = f"{path}/manifest.json"
-        if not filesystem.get_file_info(place).is_file:
-            return cls(folder, settings, {})
-        with filesystem.open_input_stream(place) as file:
-            read = json.loads(file.read())
-        if read.get("format") != _FORMAT:
+        with opened_store(folder) as (filesystem, path):
+            if not filesystem.get_file_info(f"{path}/manifest.json").is_file:
+                return cls(folder, settings, {})
+            with filesystem.open_input_stream(f"{path}/manifest.json") as file:
+                content = file.read()
+        try:
+            read = json.loads(content)
+        except ValueError:
+            read = None
+        if not isinstance(read, dict) or read.get("format") != _FORMAT:
             raise WeftError(f"{folder}/manifest.json: not of the format '{_FORMAT}'; choose another folder")
         for name, value in settings.items():
             before = read["settings"].get(name)
@@ -105,8 +110,8 @@ class Manifest:
         found = self.results.get(unit.output)
         if found is None or found["error"] or any(found[name] != value for name, value in unit._asdict().items()):
             return False
-        filesystem, path = open_store(self.folder)
-        return filesystem.get_file_info(f"{path}/{unit.output}").size == found["bytes"]
+        with opened_store(self.folder) as (filesystem, path):
+            return filesystem.get_file_info(f"{path}/{unit.output}").size == found["bytes"]
 
     def add(self, result: dict[str, Any]) -> None:
         """Note what became of a unit."""
@@ -130,67 +135,79 @@ class Manifest:
 # -- files and addresses -----------------------------------------------------------------------------------------------
 
 
-def open_store(address: str) -> tuple[FileSystem, str]:
-    """Return where a path or an address is: the file system and the path in it. Raises WeftError."""
+@contextlib.contextmanager
+def opened_store(address: str) -> Iterator[tuple[FileSystem, str]]:
+    """Yield where a path or an address is, the file system and the path in it. What fails there is a WeftError."""
     import pyarrow
     from pyarrow.fs import FileSystem
 
     try:
-        return FileSystem.from_uri(address if "://" in address else os.path.abspath(address))
+        if urlsplit(address).password:
+            raise WeftError(
+                f"{_shown(address)}: its password would be in the manifest; give it by the environment, as in "
+                "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+            )
+        yield FileSystem.from_uri(address if "://" in address else os.path.abspath(address))
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise WeftError(f"{address}: cannot be opened: {str(error).splitlines()[0]}") from None
+        problem = getattr(error, "strerror", None) or str(error)
+        raise WeftError(f"{_shown(address)}: {problem.splitlines()[0]}") from None
 
 
 def address_in(folder: str, name: str) -> str:
     """Return the path or address of a file in a folder; options such as ?region=eu-west-1 stay at the end."""
-    base, options = _without_options(folder)
-    return f"{base.rstrip('/')}/{name}{options}"
+    base, mark, options = _split(folder)
+    return f"{base.rstrip('/')}/{quote(name) if '://' in folder else name}{mark}{options}"
 
 
-def _without_options(address: str) -> tuple[str, str]:
-    """Return an address and its options apart; a path has none."""
-    base, mark, options = address.partition("?") if "://" in address else (address, "", "")
-    return base, f"{mark}{options}"
+def _split(address: str) -> tuple[str, str, str]:
+    """Return an address, the question mark and the options after it; a path has none."""
+    return address.partition("?") if "://" in address else (address, "", "")
+
+
+def _shown(address: str) -> str:
+    """Return what messages call a path or an address: without options, credentials and %20."""
+    if "://" not in address:
+        return address
+    scheme, _, place = _split(address)[0].partition("://")
+    host, slash, path = place.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{unquote(path)}"
 
 
 def _files(name: str) -> Iterator[tuple[str, int]]:
     """Yield the files of a folder, sorted, or the one file, each with its size; hidden ones are left out."""
     from pyarrow.fs import FileSelector, FileType
 
-    filesystem, path = open_store(name)
-    info = filesystem.get_file_info(path)
-    if info.type == FileType.NotFound:
-        raise WeftError(f"{name}: no such file or folder")
-    found = [info] if info.is_file else filesystem.get_file_info(FileSelector(path, recursive=True))
+    with opened_store(name) as (filesystem, path):
+        info = filesystem.get_file_info(path)
+        if info.type == FileType.NotFound:
+            raise WeftError(f"{_shown(name)}: no such file or folder")
+        found = [info] if info.is_file else filesystem.get_file_info(FileSelector(path, recursive=True))
     for one in sorted(found, key=lambda one: one.path):
         if one.is_file and not one.base_name.startswith((".", "_")):
             inside = one.path.removeprefix(path).lstrip("/")
             yield (address_in(name, inside) if inside else name), one.size
 
 
-@contextlib.contextmanager
-def _local_copy(name: str, folder: Path) -> Iterator[str]:
-    """Yield the path of a file on this machine: itself, or a copy in ``folder``."""
+def _local_copy(name: str, folder: str) -> str:
+    """Return the path of a file on this machine: its own, or that of a copy in ``folder``."""
     from pyarrow.fs import LocalFileSystem, copy_files
 
-    filesystem, path = open_store(name)
-    if isinstance(filesystem, LocalFileSystem):
-        yield path
-        return
-    copy = folder / "input" / path.rpartition("/")[2]
-    copy.parent.mkdir()
-    copy_files(path, str(copy), source_filesystem=filesystem, destination_filesystem=LocalFileSystem())
-    yield str(copy)
-    copy.unlink()
+    with opened_store(name) as (filesystem, path):
+        if isinstance(filesystem, LocalFileSystem):
+            return path
+        copy = Path(folder) / "input" / path.rpartition("/")[2]
+        copy.parent.mkdir()
+        copy_files(path, str(copy), source_filesystem=filesystem, destination_filesystem=LocalFileSystem())
+        return str(copy)
 
 
 def _put(written: Path, address: str) -> None:
     """Copy a file to where it belongs, and where it is complete or not there: object stores see to that themselves."""
     from pyarrow.fs import LocalFileSystem, copy_files
 
-    filesystem, path = open_store(address)
-    if isinstance(filesystem, LocalFileSystem):
-        with atomic_file(Path(path)) as partial:
-            shutil.copyfile(written, partial)
-    else:
-        copy_files(str(written), path, source_filesystem=LocalFileSystem(), destination_filesystem=filesystem)
+    with opened_store(address) as (filesystem, path):
+        if isinstance(filesystem, LocalFileSystem):
+            with atomic_file(Path(path)) as partial:
+                shutil.copyfile(written, partial)
+        else:
+            copy_files(str(written), path, source_filesystem=LocalFileSystem(), destination_filesystem=filesystem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -111,6 +112,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         if not tokens and host not in {"127.0.0.1", "::1"}:
             say("weft: others can reach this service, and anyone may ask: --token-file is for tokens")
         say(f"weft: {', '.join(models)} on http://{f'[{host}]' if ':' in host else host}:{port} (Ctrl-C to end)")
+        gc.freeze()  # what is loaded stays: the collector need not look at it again and again
         uvicorn.Server(config).run([listener])
 
 

@@ -3,7 +3,7 @@
 Four passes over a stream, none of which holds the corpus in memory:
 
     read     read every line, count what cleaning leaves out, spool the rest to disk
-    decide   from 64-bit fingerprints alone: which pairs are duplicates, which are held out
+    decide   from 64-bit fingerprints alone, on disk: which pairs are duplicates, which are held out
     learn    the joint byte pair encoding, from the pairs that are kept
     encode   kept pairs to ids
 
@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import compress, islice
 from pathlib import Path
@@ -33,12 +35,14 @@ from weft.corpus.prepared import (
     PreparedCorpus,
     draw_counts,
     left_out,
+    mapped,
     open_prepared,
     read_manifest,
 )
+from weft.corpus.selection import PAIR, select
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress
-from weft.storage import atomic_folder, checksum_of, write_array
+from weft.storage import atomic_folder, checksum_of
 from weft.text.french import as_usual_or_not
 from weft.text.reading import Block, Corpus
 from weft.text.spelling import Speller
@@ -46,7 +50,10 @@ from weft.text.subwords import Subwords
 from weft.text.words import split_spaces
 from weft.workers import available_cores, map_in_order
 
-_SPOOL = "pairs.spool"
+_SPOOL = "spool"  # folder of what is on disk in between
+_LINES, _PAIRS = "lines", "pairs"  # files in it
+_MOST_WORDS = 2**16 - 1  # that are told apart
+_MOST_UNITS = 8_000_000  # that are counted: about a gigabyte
 _BAD_LINES_SHOWN = 5
 _BLOCK_PAIRS = 10_000  # that are encoded together
 _LEAST_PIVOT_WORDS = 5  # of an English sentence: shorter ones mean several things
@@ -67,12 +74,32 @@ def prepare(
 
 
 def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: PrepareConfig, progress: Progress) -> None:
-    processes = available_cores()
     spool = staging / _SPOOL
+    spool.mkdir()
+    records, bad_lines, subwords, id_type = _make_ids(staging, spool, corpora, config, progress)
+    shutil.rmtree(spool)
+    files = {path.name: FileRecord(path.stat().st_size, checksum_of(path)) for path in sorted(staging.iterdir())}
+    Manifest(
+        corpora=records,
+        bad_lines=bad_lines,
+        pieces={side: files[f"{side}.ids"].bytes // np.dtype(id_type).itemsize for side in SIDES},
+        vocabulary=len(subwords),
+        merges=subwords.merges,
+        id_type=id_type,
+        options=config,
+        files=files,
+    ).write(staging)
+
+
+def _make_ids(
+    staging: Path, spool: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: PrepareConfig, progress: Progress
+) -> tuple[list[CorpusRecord], list[str], Subwords, str]:
+    """Write all files but the manifest. Returns what it has to say about corpora, bad lines, vocabulary and ids."""
+    processes = available_cores()
     read = _read(corpora, config, spool, processes, progress)
-    keep, held_out = _decide(read, config)
+    keep, held_out = select(read.pairs, read.counts, config, spool)
     with (staging / "held-out.tsv").open("wb") as file:
-        file.writelines(compress(_spooled(spool), held_out))
+        file.writelines(line for number, line in enumerate(_spooled(spool)) if number in held_out)
     records = _records(read)
     if config.pivots:
         made = _add_pivots(read, keep, config, spool)
@@ -84,19 +111,7 @@ def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: Pre
     subwords.save(staging / "tokenizer.json")
     id_type = "<u2" if len(subwords) <= 2**16 else "<u4"
     _encode(staging, text, config, id_type, processes, progress)
-    spool.unlink()
-
-    files = {path.name: FileRecord(path.stat().st_size, checksum_of(path)) for path in sorted(staging.iterdir())}
-    Manifest(
-        corpora=records,
-        bad_lines=read.bad_lines,
-        pieces={side: files[f"{side}.ids"].bytes // np.dtype(id_type).itemsize for side in SIDES},
-        vocabulary=len(subwords),
-        merges=subwords.merges,
-        id_type=id_type,
-        options=config,
-        files=files,
-    ).write(staging)
+    return records, read.bad_lines, subwords, id_type
 
 
 # -- read and clean lines ----------------------------------------------------------------------------------------------
@@ -106,10 +121,9 @@ def _fill(staging: Path, corpora: list[tuple[CorpusConfig, Corpus]], config: Pre
 class _Cleaned:
     """A block after the reading pass."""
 
-    corpus: int
     lines: list[bytes]  # 'source TAB target', as the user wrote them, all white space as single spaces
-    fingerprints: np.ndarray  # (lines, 2) of the normalised source and target
-    words: np.ndarray  # (lines, 2): how many
+    pairs: np.ndarray  # of the type PAIR
+    corpus: int
     counts: Counter[str]
     bad_lines: list[str]
     bytes_read: int
@@ -122,10 +136,7 @@ class _Read:
     texts: list[CorpusConfig]
     counts: list[Counter[str]]  # of each corpus
     bad_lines: list[str]
-    fingerprints: np.ndarray  # (lines, 2)
-    words: np.ndarray  # (lines, 2)
-    corpus: np.ndarray  # (lines,) number of the corpus
-    ends: np.ndarray  # (lines,) bytes of the spool up to the end of a line
+    pairs: np.ndarray  # of the type PAIR, one for each line
 
 
 def _read(
@@ -133,36 +144,29 @@ def _read(
 ) -> _Read:
     counts: list[Counter[str]] = [Counter(read=0) for _ in corpora]
     bad_lines: list[str] = []
-    fingerprints, words = [np.empty((0, 2), np.uint64)], [np.empty((0, 2), np.uint16)]
-    numbers, sizes = [np.empty(0, np.uint16)], [np.empty(0, np.int64)]
     blocks = ((number, block) for number, (_, corpus) in enumerate(corpora) for block in corpus.blocks())
     progress.phase("reading", sum(corpus.size() for _, corpus in corpora), "B")
-    with spool.open("wb") as file:
+    with (spool / _LINES).open("wb") as lines, (spool / _PAIRS).open("wb") as pairs:
         for cleaned in map_in_order(functools.partial(_clean, config), blocks, processes):
-            file.writelines(cleaned.lines)
-            fingerprints.append(cleaned.fingerprints)
-            words.append(cleaned.words)
-            numbers.append(np.full(len(cleaned.lines), cleaned.corpus, np.uint16))
-            sizes.append(np.fromiter(map(len, cleaned.lines), np.int64, len(cleaned.lines)))
+            lines.writelines(cleaned.lines)
+            pairs.write(cleaned.pairs.tobytes())
             counts[cleaned.corpus].update(cleaned.counts)
             bad_lines.extend(cleaned.bad_lines[: _BAD_LINES_SHOWN - len(bad_lines)])
             progress.advance(cleaned.bytes_read)
-    texts = [text for text, _ in corpora]
-    arrays = [np.concatenate(one) for one in (fingerprints, words, numbers, sizes)]
-    return _Read(texts, counts, bad_lines, arrays[0], arrays[1], arrays[2], np.cumsum(arrays[3]))
+    return _Read([text for text, _ in corpora], counts, bad_lines, mapped(spool / _PAIRS, PAIR))
 
 
 def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
     corpus, block = numbered
     speller = Speller(config.text)
     lines: list[bytes] = []
-    fingerprints: list[tuple[int, int]] = []
-    words: list[tuple[int, int]] = []
+    pairs: list[tuple[int, ...]] = []
     counts: Counter[str] = Counter()
     bad: list[BadLine] = []
     for source_text, target_text in block.pairs(bad.append if config.skip_bad else None):
         units = speller.texts(source_text), speller.texts(target_text)
-        shorter, longer = sorted(map(_length, units))
+        lengths = [_length(side) for side in units]
+        shorter, longer = sorted(lengths)
         if shorter == 0:
             counts["empty"] += 1
         elif config.longest and longer > config.longest:
@@ -172,14 +176,12 @@ def _clean(config: PrepareConfig, numbered: tuple[int, Block]) -> _Cleaned:
         else:
             source, target = (" ".join(split_spaces(side)) for side in (source_text, target_text))
             lines.append(f"{source}\t{target}\n".encode())
-            fingerprints.append((_fingerprint(units[0]), _fingerprint(units[1])))
-            words.append((_length(units[0]), _length(units[1])))
+            words = [min(length, _MOST_WORDS) for length in lengths]
+            pairs.append((*map(_fingerprint, units), *words, corpus, len(lines[-1])))
     counts["read"] = len(block.source)
     counts["bad"] = len(bad)
-    hashes = np.array(fingerprints, np.uint64).reshape(-1, 2)
-    numbers = np.array(words, np.int64).reshape(-1, 2)
     shown = [f"{line.file}:{line.line}: {line.problem}" for line in bad[:_BAD_LINES_SHOWN]]
-    return _Cleaned(corpus, lines, hashes, numbers, +counts, shown, block.bytes_read)
+    return _Cleaned(lines, np.array(pairs, PAIR), corpus, +counts, shown, block.bytes_read)
 
 
 def _length(units: list[str]) -> int:
@@ -192,43 +194,11 @@ def _fingerprint(units: list[str]) -> int:
 
 
 def _spooled(spool: Path) -> Iterator[bytes]:
-    with spool.open("rb") as file:
+    with (spool / _LINES).open("rb") as file:
         yield from file
 
 
-# -- decide: duplicates, held-out pairs, pairs by way of English -------------------------------------------------------
-
-
-def _decide(read: _Read, config: PrepareConfig) -> tuple[np.ndarray, np.ndarray]:
-    """Return masks over the spooled pairs: those to train on, and those held out."""
-    pairs = len(read.fingerprints)
-    source, target = read.fingerprints[:, 0], read.fingerprints[:, 1]
-    # A number for each pair, the same for equal pairs and in no order: the smallest ones are a random choice.
-    mixed = source * np.uint64(0x9E3779B97F4A7C15) + target * np.uint64(0xC2B2AE3D27D4EB4F) + np.uint64(config.seed)
-    mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
-    numbers, first = np.unique(mixed, return_index=True)
-    held_out, keep = np.zeros(pairs, bool), np.ones(pairs, bool)
-    if config.hold_out:
-        if config.hold_out >= len(numbers):
-            raise WeftError(f"cannot hold {config.hold_out:,} pairs out of {len(numbers):,} different ones")
-        held_out[first[: config.hold_out]] = True
-        keep = ~np.isin(source, source[held_out]) & ~np.isin(target, target[held_out])
-        _count(read, "held out", held_out)
-        _count(read, "like held out", ~keep & ~held_out)
-    if config.drop_duplicates:
-        unique = np.zeros(pairs, bool)
-        unique[first] = True
-        _count(read, "duplicates", keep & ~unique)
-        keep &= unique
-    _count(read, "kept", keep)
-    return keep, held_out
-
-
-def _count(read: _Read, reason: str, pairs: np.ndarray) -> None:
-    """Count marked pairs of each corpus."""
-    found = np.bincount(read.corpus[pairs], minlength=len(read.counts)).tolist()
-    for counts, number in zip(read.counts, found, strict=True):
-        counts[reason] = number
+# -- decide: pairs by way of English -------------------------------------------------------------------
 
 
 def _records(read: _Read) -> list[CorpusRecord]:
@@ -250,16 +220,17 @@ def _add_pivots(read: _Read, keep: np.ndarray, config: PrepareConfig, spool: Pat
     for number, text in enumerate(read.texts):
         if PIVOT in text.languages:
             side = 1 - text.languages.index(PIVOT)
-            own = np.flatnonzero(keep & (read.corpus == number) & (read.words[:, 1 - side] >= _LEAST_PIVOT_WORDS))
+            words = read.pairs[f"{SIDES[1 - side]}_words"]
+            own = np.flatnonzero(keep & (read.pairs["corpus"] == number) & (words >= _LEAST_PIVOT_WORDS))
             language = np.full_like(own, names.index(text.languages[side]))
-            english = read.fingerprints[own, 1 - side].view(np.int64)
+            english = read.pairs[SIDES[1 - side]][own].view(np.int64)
             found.append(np.stack([own, english, language, np.full_like(own, side)]))
     numbers, english, language, sides = np.concatenate([np.empty((4, 0), np.int64), *found], axis=1)
     chosen = choose_pivots(english.view(np.uint64), language, names, config.pivots, config.zero_shot)
     if not len(chosen):
         raise WeftError(f"pivots: there are no two corpora with the same sentences of language {PIVOT}")
-    begins = np.concatenate([[0], read.ends])
-    with spool.open("rb") as file, spool.open("ab") as out:
+    begins = np.cumsum(read.pairs["bytes"], dtype=np.int64) - read.pairs["bytes"]
+    with (spool / _LINES).open("rb") as file, (spool / _LINES).open("ab") as out:
 
         def sentence(place: int) -> bytes:
             file.seek(begins[numbers[place]])
@@ -318,15 +289,23 @@ class _TrainingBlock:
 
 def _learn(text: _TrainingText, config: PrepareConfig, processes: int, progress: Progress) -> Subwords:
     """Learn merges from the text as an epoch draws it."""
-    times = draw_counts(text.corpora, config.temperature, config.seed)
-    blocks = ((block, times[block.first : block.first + len(block.lines)]) for block in text.blocks())
+    times = functools.partial(draw_counts, text.corpora, config.temperature, config.seed)
+    blocks = ((block, times(block.first, block.first + len(block.lines))) for block in text.blocks())
     units: Counter[str] = Counter()
     progress.phase("counting words", len(text), "pairs")
     for pairs, found in map_in_order(functools.partial(_count_units, config), blocks, processes):
         units.update(found)
+        if len(units) > _MOST_UNITS:
+            units = _without_rarest(units)
         progress.advance(pairs)
     progress.phase("learning subwords", 0, "")
     return Subwords.learn(units, config.merges, config.text)
+
+
+def _without_rarest(units: Counter[str]) -> Counter[str]:
+    """Return the more frequent half of some units, or less: merges are learned from frequent ones."""
+    least = sorted(units.values())[len(units) // 2]
+    return Counter({unit: count for unit, count in units.items() if count > least})
 
 
 def _count_units(config: PrepareConfig, drawn: tuple[_TrainingBlock, np.ndarray]) -> tuple[int, Counter[str]]:
@@ -347,15 +326,21 @@ def _encode(
     _subwords.cache_clear()  # the file is a new one, even if its name is not
     encode = functools.partial(_encode_block, staging / "tokenizer.json", config, id_type)
     progress.phase("encoding", len(text), "pairs")
-    lengths: list[list[np.ndarray]] = [[np.zeros(1, np.int64)] for _ in SIDES]
-    with (staging / "source.ids").open("wb") as source, (staging / "target.ids").open("wb") as target:
+    with ExitStack() as stack:
+        files = [
+            [stack.enter_context((staging / f"{side}.{kind}").open("wb")) for kind in ("ids", "offsets")]
+            for side in SIDES
+        ]
+        ends = [0, 0]  # of the ids of each side
+        for _, offsets_file in files:
+            offsets_file.write(np.zeros(1, "<i8").tobytes())
         for encoded in map_in_order(encode, text.blocks(), processes):
-            for file, collected, (ids, pieces) in zip((source, target), lengths, encoded, strict=True):
-                file.write(ids)
-                collected.append(pieces)
+            for side, (ids, pieces) in enumerate(encoded):
+                offsets = ends[side] + np.cumsum(pieces)
+                files[side][0].write(ids)
+                files[side][1].write(offsets.astype("<i8").tobytes())
+                ends[side] = int(offsets[-1])
             progress.advance(len(encoded[0][1]))
-    for side, collected in zip(SIDES, lengths, strict=True):
-        write_array(staging / f"{side}.offsets", np.cumsum(np.concatenate(collected)).astype("<i8"))
 
 
 @functools.lru_cache(maxsize=1)

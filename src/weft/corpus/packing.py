@@ -1,98 +1,142 @@
-"""Sentence pairs packed into rows of one static shape, and the order in which training sees the rows.
+"""Pack sentence pairs into rows of one static shape, densely, a shard at a time.
 
-A row holds whole sentence pairs, each side as ``pieces </s> pieces </s> <pad> …``; the k-th sentence of a source row
-belongs to the k-th of the target row. Rows are packed once. An epoch is a shuffle of the rows, so the batch of update k
-is a pure function of the seed and k: nothing about data has to be saved to resume, and any number of processes can take
-their share of the same batch.
+A shard takes blocks of neighbouring pairs from anywhere in the corpus, so every shard is like the whole of it, and yet
+reads stay together. Shards are packed one after the other; a corpus that is small enough is one shard.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from weft.corpus.prepared import Side
+from weft.corpus.packed_rows import PackedRows, Shard, has_rows, open_rows, rows_of, save_rows
+from weft.corpus.prepared import PreparedCorpus, Side
 from weft.errors import WeftError
-from weft.text.subwords import END, PAD
+from weft.progress import Progress
 
+_SHARD_PAIRS = 1 << 21  # packed and shuffled together; packing takes about 100 bytes of memory for each
+_BLOCK_PAIRS = 1 << 10  # neighbours in the corpus that are in the same shard
 _LANES = 64  # independent packers, stepped together so that numpy does the work
 _LANE_PAIRS = 50_000  # of a packer: more pairs get more packers
 _OPEN_ROWS = 24  # rows that each packer keeps open
-_FILLED_AT_ONCE = 20_000  # pairs whose pieces are written into rows together: what a processor's caches hold
+
+Times = Callable[[int, int], np.ndarray]
+"""Tells how often an epoch draws each pair from a first one to below another."""
 
 
-@dataclass(frozen=True)
-class PackedRows:
-    """A corpus in rows."""
-
-    source: np.ndarray  # (rows, source length) ids
-    target: np.ndarray  # (rows, target length) ids
-    pairs: np.ndarray  # (packed pairs,) numbers in the corpus, in the order of rows and of sentences in a row
-    row_of_pair: np.ndarray  # (packed pairs,)
-    starts: np.ndarray  # (packed pairs, 2): where the source and the target sentence begin in their rows
-    left_out: int  # pairs longer than a row
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-    def swapped(self) -> PackedRows:
-        """Return the rows for the opposite direction of translation."""
-        return PackedRows(self.target, self.source, self.pairs, self.row_of_pair, self.starts[:, ::-1], self.left_out)
-
-    def both_ways(self) -> PackedRows:
-        """Return the rows for both directions of translation: these, and then the swapped ones."""
-        length = max(self.source.shape[1], self.target.shape[1])
-        source, target = (np.pad(side, ((0, 0), (0, length - side.shape[1]))) for side in (self.source, self.target))
-        return PackedRows(
-            np.concatenate([source, target]),
-            np.concatenate([target, source]),
-            np.concatenate([self.pairs, self.pairs]),
-            np.concatenate([self.row_of_pair, self.row_of_pair + len(self)]),
-            np.concatenate([self.starts, self.starts[:, ::-1]]),
-            2 * self.left_out,
-        )
-
-    @property
-    def target_tokens(self) -> int:
-        """The number of target tokens without padding, end-of-sentence symbols included."""
-        return int((self.target != PAD).sum())
-
-    @property
-    def padding(self) -> float:
-        """The share of target positions that holds no token."""
-        return 1 - self.target_tokens / self.target.size
+def once(first: int, end: int) -> np.ndarray:
+    """Draw each pair once."""
+    return np.ones(end - first, np.int64)
 
 
-def pack(
-    source: Side, target: Side, row_length: int, seed: int = 1, most: int = 0, draws: np.ndarray | None = None
-) -> PackedRows:
+def pack(source: Side, target: Side, row_length: int, seed: int = 1, most: int = 0, times: Times = once) -> PackedRows:
     """Pack all pairs that fit into rows of ``row_length`` tokens on the side that has more, and of fewer on the other.
 
     The two lengths are in proportion to the sides of the corpus, so that both sides of a row fill up together.
-    ``most`` limits the number of pairs, chosen at random (0: all). ``draws`` are the numbers of the pairs to pack, some
-    of them several times (None: each once).
+    ``most`` limits the number of pairs, chosen at random (0: all). ``times`` tells how often each pair is packed.
     """
-    lengths = np.stack([source.lengths, target.lengths], axis=1) + 1  # (pairs, 2), with end-of-sentence
-    if draws is None:
-        draws = np.arange(len(source))
-    sizes = lengths[draws].sum(axis=0)
-    room = np.minimum(row_length, np.ceil(row_length * sizes / sizes.max() / 8).astype(np.int64) * 8)  # (2,)
-    fits = draws[(lengths <= room).all(axis=1)[draws]]
-    if len(fits) == 0:
-        raise WeftError(f"no sentence pair fits into a row of {row_length} tokens; raise row_length")
-    order = np.random.default_rng(seed).permutation(fits)[: most or None]
-    row_of_pair, starts = assign_rows(lengths[order], room)
-    rows = int(row_of_pair.max()) + 1
-    source_rows, target_rows = (
-        _fill(side, order, row_of_pair * length + starts[:, column], rows * length).reshape(rows, length)
-        for column, (side, length) in enumerate(zip((source, target), room.tolist(), strict=True))
-    )
-    by_place = np.argsort(row_of_pair * row_length + starts[:, 0])
-    return PackedRows(
-        source_rows, target_rows, order[by_place], row_of_pair[by_place], starts[by_place], len(draws) - len(fits)
-    )
+    packer = _Packer.of((source, target), row_length, times)
+    return rows_of(packer.sides, packer.lengths, packer.shards(seed, most))
+
+
+def packed_corpus(
+    corpus: PreparedCorpus, row_length: int, seed: int, most: int, folder: Path, progress: Progress
+) -> PackedRows:
+    """Open the rows of a prepared corpus in a folder; pack them into it first if they are not there."""
+    described = {"corpus": corpus.checksum, "row_length": row_length, "seed": seed, "most": most}
+    sides = corpus.source, corpus.target
+    if not has_rows(folder, described):
+        packer = _Packer.of(sides, row_length, partial(corpus.times, seed))
+
+        def shards() -> Iterator[Shard]:
+            progress.phase("packing", min(most or packer.pairs, packer.pairs), "pairs")
+            for shard in packer.shards(seed, most):
+                progress.advance(len(shard.pairs))
+                yield shard
+
+        save_rows(folder, described, packer.lengths, shards())
+    return open_rows(folder, sides)
+
+
+@dataclass(frozen=True)
+class _Packer:
+    """Packs the pairs of a corpus."""
+
+    sides: tuple[Side, Side]
+    row_length: int
+    lengths: tuple[int, int]
+    """Places of a row on each side."""
+    times: Times
+    units: np.ndarray  # (units, 3): a block, a number of times, how many of its pairs are drawn more often than that
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], row_length: int, times: Times) -> _Packer:
+        """Go through a corpus once, to measure it."""
+        tokens = np.zeros(2, np.int64)
+        units = [np.empty((0, 3), np.int64)]
+        pairs = len(sides[0])
+        for block, first in enumerate(range(0, pairs, _BLOCK_PAIRS)):
+            end = min(first + _BLOCK_PAIRS, pairs)
+            drawn = times(first, end)
+            tokens += drawn @ _lengths(sides, np.arange(first, end))
+            copies = np.arange(drawn.max())
+            units.append(np.stack([np.full_like(copies, block), copies, (drawn > copies[:, None]).sum(1)], axis=1))
+        room = np.ceil(row_length * tokens / tokens.max() / 8).astype(np.int64) * 8
+        source, target = np.minimum(row_length, room).tolist()
+        return cls(sides, row_length, (source, target), times, np.concatenate(units))
+
+    @property
+    def pairs(self) -> int:
+        """How many an epoch draws."""
+        return int(self.units[:, 2].sum())
+
+    def shards(self, seed: int, most: int) -> Iterator[Shard]:
+        """Pack so many pairs (0: all), a shard at a time. Raises WeftError if none fits into a row."""
+        total = self.pairs
+        parts = _split(np.random.default_rng([seed, total]).permutation(len(self.units)), total)
+        ends = np.cumsum([self.units[part, 2].sum() for part in parts])
+        quotas = np.diff(most * ends // total, prepend=0) if most else np.full(len(parts), total)
+        packed = 0
+        for numbers in _split(np.arange(len(parts)), min(most or total, total)):
+            drawn = [self._draw(parts[number], int(number), seed, int(quotas[number])) for number in numbers]
+            shard = self._pack(np.concatenate([pairs for pairs, _ in drawn]), sum(left_out for _, left_out in drawn))
+            packed += len(shard.pairs)
+            yield shard
+        if not packed:
+            raise WeftError(f"no sentence pair fits into a row of {self.row_length} tokens; raise row_length")
+
+    def _draw(self, part: np.ndarray, number: int, seed: int, quota: int) -> tuple[np.ndarray, int]:
+        """Return pairs of some units in a random order, at most so many, and the number of those that do not fit."""
+        found = []
+        for block, copy, _ in self.units[part].tolist():
+            first = block * _BLOCK_PAIRS
+            drawn = self.times(first, min(first + _BLOCK_PAIRS, len(self.sides[0])))
+            found.append(first + np.flatnonzero(drawn > copy))
+        pairs = np.sort(np.concatenate(found))
+        fits = pairs[(_lengths(self.sides, pairs) <= self.lengths).all(axis=1)]
+        # of the first part as of a corpus of one part always: a zero more to begin from begins the same sequence
+        return np.random.default_rng([seed, number]).permutation(fits)[:quota], len(pairs) - len(fits)
+
+    def _pack(self, pairs: np.ndarray, left_out: int) -> Shard:
+        lengths = _lengths(self.sides, pairs)
+        rows, starts = assign_rows(lengths, np.array(self.lengths))
+        by_place = np.argsort(rows * self.row_length + starts[:, 0])
+        counts = np.bincount(rows)
+        return Shard(pairs[by_place], np.cumsum(counts) - counts, lengths.sum(axis=0), left_out)
+
+
+def _split(numbers: np.ndarray, pairs: int) -> list[np.ndarray]:
+    """Split what has so many pairs into equal parts, each of about a shard at most."""
+    return np.array_split(numbers, max(1, -(-pairs // _SHARD_PAIRS)))
+
+
+def _lengths(sides: tuple[Side, Side], pairs: np.ndarray) -> np.ndarray:
+    """Return the tokens of pairs, end-of-sentence symbols included. (pairs, 2)"""
+    return np.stack([side.offsets[pairs + 1] - side.offsets[pairs] for side in sides], axis=1) + 1
 
 
 def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,53 +176,3 @@ def assign_rows(lengths: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.n
     used = np.zeros(next_row, bool)
     used[rows] = True
     return (np.cumsum(used) - 1)[rows], starts  # rows that were never used disappear
-
-
-def _fill(side: Side, order: np.ndarray, positions: np.ndarray, size: int) -> np.ndarray:
-    """Write the sentences ``order`` of a side, each followed by END, to ``positions`` of a row of ``size`` PADs."""
-    ids = np.asarray(side.ids)
-    begins, all_lengths = np.asarray(side.offsets[:-1]), side.lengths
-    packed = np.full(size, PAD, ids.dtype)
-    for first in range(0, len(order), _FILLED_AT_ONCE):
-        some, places = order[first : first + _FILLED_AT_ONCE], positions[first : first + _FILLED_AT_ONCE]
-        lengths = all_lengths[some]
-        counted = np.cumsum(lengths) - lengths  # pieces of the sentences before
-        pieces = np.arange(lengths.sum())
-        packed[pieces + np.repeat(places - counted, lengths)] = ids[pieces + np.repeat(begins[some] - counted, lengths)]
-        packed[places + lengths] = END
-    return packed
-
-
-@dataclass(frozen=True)
-class RowOrder:
-    """The rows of each update's batch, over all epochs and for one of several processes."""
-
-    rows: int
-    batch_rows: int  # over all processes
-    seed: int
-    rank: int = 0
-    world: int = 1
-
-    @classmethod
-    def for_budget(cls, packed: PackedRows, target_tokens: int, seed: int, rank: int = 0, world: int = 1) -> RowOrder:
-        """Make batches of ``target_tokens`` tokens on average, without padding, in equal parts for all processes."""
-        per_row = packed.target_tokens / len(packed)
-        share = max(1, round(target_tokens / per_row / world))
-        return cls(len(packed), share * world, seed, rank, world)
-
-    def batch(self, update: int) -> np.ndarray:
-        """Return the rows of this process in the batch of an update (counted from 0)."""
-        share = self.batch_rows // self.world
-        first = update * self.batch_rows + self.rank * share
-        places = np.arange(first, first + share)
-        epochs = places // self.rows
-        chosen = np.empty(share, np.int64)
-        for epoch in np.unique(epochs):
-            inside = epochs == epoch
-            chosen[inside] = _shuffle(self.seed, int(epoch), self.rows)[places[inside] % self.rows]
-        return chosen
-
-
-@lru_cache(maxsize=4)
-def _shuffle(seed: int, epoch: int, rows: int) -> np.ndarray:
-    return np.random.default_rng([seed, epoch]).permutation(rows)

@@ -54,17 +54,20 @@ class CorpusRecord:
     """Pairs: ``read``, ``kept``, and for each reason those that were left out."""
 
 
-def draw_counts(corpora: Sequence[CorpusRecord], temperature: float, seed: int) -> np.ndarray:
-    """Return how often an epoch draws each pair of some corpora. (pairs,)
+def draw_counts(corpora: Sequence[CorpusRecord], temperature: float, seed: int, first: int, end: int) -> np.ndarray:
+    """Return how often an epoch draws the pairs ``first`` to below ``end`` of some corpora. (pairs,)
 
     The rate of a corpus is its copies: 2.4 draws all of its pairs twice and a random choice of them a third time.
     """
-    return np.concatenate(
-        [
-            int(rate) + (np.random.default_rng([seed, number]).random(corpus.pairs) < rate % 1)
-            for number, (corpus, rate) in enumerate(zip(corpora, draw_rates(corpora, temperature), strict=True))
-        ]
-    )
+    counts = np.zeros(end - first, np.int64)
+    begin = 0  # of a corpus
+    for number, (corpus, rate) in enumerate(zip(corpora, draw_rates(corpora, temperature), strict=True)):
+        low, high = max(first, begin), min(end, begin + corpus.pairs)
+        if low < high:
+            numbers = np.random.Generator(np.random.PCG64([seed, number]).advance(low - begin))  # one for each pair
+            counts[low - first : high - first] = int(rate) + (numbers.random(high - low) < rate % 1)
+        begin += corpus.pairs
+    return counts
 
 
 def draw_rates(corpora: Sequence[CorpusRecord], temperature: float) -> list[float]:
@@ -146,9 +149,9 @@ class PreparedCorpus:
     def __len__(self) -> int:
         return len(self.source)
 
-    def draws(self, seed: int) -> np.ndarray:
-        """Return the numbers of the pairs of an epoch, in order; those of small corpora may occur several times."""
-        return np.repeat(np.arange(len(self)), draw_counts(self.manifest.corpora, self.config.temperature, seed))
+    def times(self, seed: int, first: int, end: int) -> np.ndarray:
+        """Return how often an epoch draws the pairs ``first`` to below ``end``; those of small corpora often."""
+        return draw_counts(self.manifest.corpora, self.config.temperature, seed, first, end)
 
     @property
     def config(self) -> PrepareConfig:
@@ -201,9 +204,16 @@ def open_prepared(folder: Path) -> PreparedCorpus:
 
 def _open_side(folder: Path, side: str, id_type: str) -> Side:
     return Side(
-        ids=np.memmap(folder / f"{side}.ids", dtype=id_type, mode="r"),
-        offsets=np.memmap(folder / f"{side}.offsets", dtype="<i8", mode="r"),
+        ids=mapped(folder / f"{side}.ids", id_type),
+        offsets=mapped(folder / f"{side}.offsets", "<i8"),
     )
+
+
+def mapped(path: Path, kind: str | np.dtype) -> np.ndarray:
+    """Return the numbers in a file, which are read when they are used. (numbers,)"""
+    if not path.stat().st_size:  # which cannot be mapped
+        return np.empty(0, kind)
+    return np.asarray(np.memmap(path, kind, "r"))  # indexing is slower with the class of memory maps
 
 
 def left_out(counts: Mapping[str, int]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,12 +20,13 @@ from weft.align.windowed import (
     WindowedAligner,
     WordPair,
     answers,
+    batch_attention,
     encode_pairs,
 )
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import Links
-from weft.model.rows import Attend, PairRows
+from weft.model.rows import Attend, Attention, PairRows
 from weft.model.scorer import stored_scorers
 from weft.model.system import AlignmentSystem
 from weft.text.subwords import END, PAD, Pieces, Subwords
@@ -32,6 +35,7 @@ from weft.text.words import Sentence
 _AHEAD = 2_000  # pairs that are read ahead and sorted by length
 _BATCH_TOKENS = 8_000
 _SCORER_TOKENS = 32_000
+_LINK_CELLS = 300_000  # of the attention of pairs whose links are made together
 BEST_MERGE: dict[Method, Merge] = {
     "forward-pass": "grow-diag",
     "optimised": "grow-diag",
@@ -56,11 +60,10 @@ class TorchAligner(WindowedAligner):
         batch_tokens: int = _BATCH_TOKENS,
     ) -> None:
         super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD)
-        self._attend, self._device, self._batch_tokens = attend, device, batch_tokens
+        self.attend, self.device, self.batch_tokens = attend, device, batch_tokens
 
     def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
-        for batch in _batches(encoded, self._batch_tokens):
-            attention = _attention(self._attend, batch, self._device)
+        for batch, attention in _attended(self.attend, encoded, self.device, self.batch_tokens):
             yield from answers(batch, attention, wanted)
 
 
@@ -103,10 +106,55 @@ def scorer_aligner(
     return TorchAligner(chosen.attention, content.subwords, place, merge, threshold, raw, reverse, _SCORER_TOKENS)
 
 
-def _attention(attend: Attend, batch: list[EncodedPair], device: torch.device) -> BatchAttention:
-    """Compute the attention of a batch."""
-    forward, backward = (one.float().cpu().numpy() for one in attend(_rows(batch, device)))
-    return BatchAttention.of(forward, backward, [pair.source for pair in batch], [pair.target for pair in batch])
+class InFlight(NamedTuple):
+    """The attention of a batch, which a GPU may still have to compute."""
+
+    batch: list[EncodedPair]
+    attention: Attention  # in the memory of the host
+    is_there: torch.cuda.Event | None  # None: it is there
+
+    @classmethod
+    def of(cls, attend: Attend, batch: list[EncodedPair], device: torch.device) -> InFlight:
+        """Let the device begin."""
+        attention = Attention(*(one.float().to("cpu", non_blocking=True) for one in attend(rows_of(batch, device))))
+        is_there = None
+        if device.type == "cuda":
+            is_there = torch.cuda.Event(blocking=True)  # leaves the core to others while it waits
+            is_there.record()
+        return cls(batch, attention, is_there)
+
+    def wait(self) -> None:
+        """Wait until it is there."""
+        if self.is_there is not None:
+            self.is_there.synchronize()
+
+    def parts(self) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
+        """Wait for it, and yield a few pairs at a time, so that what links are made of stays in the caches."""
+        self.wait()
+        forward, backward = (one.numpy() for one in self.attention)
+        size = max(1, _LINK_CELLS // forward[0].size)
+        for first in range(0, len(self.batch), size):
+            part = self.batch[first : first + size]
+            cells = (
+                slice(first, first + size),
+                slice(max(len(pair.target.ids) for pair in part) + 1),
+                slice(max(len(pair.source.ids) for pair in part) + 1),
+            )
+            yield part, batch_attention(part, forward[cells], backward[cells])
+
+
+def _attended(
+    attend: Attend, encoded: Iterable[EncodedPair], device: torch.device, batch_tokens: int
+) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
+    """Yield all pairs, a few at a time, with their attention. A GPU computes the next batch meanwhile."""
+    before = None
+    for batch in batches(encoded, batch_tokens):
+        begun = InFlight.of(attend, batch, device)
+        if before is not None:
+            yield from before.parts()
+        before = begun
+    if before is not None:
+        yield from before.parts()
 
 
 def align(
@@ -122,15 +170,15 @@ def align(
     ``threshold`` is for the merge ``mean``.
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
-    for batch in _batches(encode_pairs([_sentences(pair) for pair in pairs], system.subwords), batch_tokens):
-        attention = _attention(attend, batch, system.device)
+    encoded = encode_pairs([_sentences(pair) for pair in pairs], system.subwords)
+    for batch, attention in _attended(attend, encoded, system.device, batch_tokens):
         for merge in merges:
-            for encoded, links in zip(batch, attention.links(merge, threshold), strict=True):
-                found[merge][encoded.number] = frozenset(links)
+            for pair, links in zip(batch, attention.links(merge, threshold), strict=True):
+                found[merge][pair.number] = frozenset(links)
     return found
 
 
-def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
+def batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
     """Yield batches of pairs of similar length, as large as the budget allows for the longer side."""
 
     def length(one: EncodedPair) -> int:
@@ -146,14 +194,16 @@ def _batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list
         yield batch
 
 
-def _rows(batch: list[EncodedPair], device: torch.device) -> PairRows:
+def rows_of(batch: list[EncodedPair], device: torch.device) -> PairRows:
     """Return the pieces of a batch, one pair a row."""
     sides = []
     for sentences in ([one.source.ids for one in batch], [one.target.ids for one in batch]):
-        ids = np.full((len(batch), max(map(len, sentences)) + 1), PAD, np.int32)
-        for row, sentence in enumerate(sentences):
-            ids[row, : len(sentence) + 1] = [*sentence, END]
-        sides.append(torch.from_numpy(ids).to(device))
+        lengths = np.array([len(ids) for ids in sentences])
+        ids = np.full((len(batch), lengths.max() + 1), PAD, np.int32)
+        is_piece = np.arange(ids.shape[1]) < lengths[:, None]
+        ids[is_piece] = np.fromiter(itertools.chain.from_iterable(sentences), np.int32)
+        ids[np.arange(len(batch)), lengths] = END
+        sides.append(torch.from_numpy(ids).to(device, non_blocking=True))
     return PairRows.of(*sides)
 
 
@@ -166,7 +216,7 @@ def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> t
     if encoded is None:  # a side is empty
         nothing = np.zeros((len(pair[1]), len(pair[0])))
         return nothing, nothing
-    attention = attend(_rows([encoded], system.device))
+    attention = attend(rows_of([encoded], system.device))
     source, target = _membership(encoded.source, len(pair[0])), _membership(encoded.target, len(pair[1]))
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
     return (

@@ -6,6 +6,7 @@ Places in text are ranges ``[start, end]`` of characters (Unicode code points), 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -121,86 +122,87 @@ class ProjectRequest(Request):
     strength: Probability = Field(STRENGTH, description="How sure a place must be.")
 
 
-class Split(BaseModel):
+@dataclass(slots=True)
+class Split:
     """A sentence and its words."""
 
     text: str
     words: list[str]
-    ranges: list[Range] = Field(description="Of each word, in characters.")
+    ranges: Annotated[list[Range], Field(description="Of each word, in characters.")]
 
     @classmethod
     def of(cls, sentence: Sentence) -> Split:
-        return cls.model_construct(text=sentence.text, words=sentence.words, ranges=list(sentence.spans))
+        return cls(sentence.text, sentence.words, list(sentence.spans))
 
 
-class Link(BaseModel):
+@dataclass(slots=True)
+class Link:
     """Two words that belong together."""
 
-    source_word: int = Field(ge=0)
-    target_word: int = Field(ge=0)
+    source_word: Annotated[int, Field(ge=0)]
+    target_word: Annotated[int, Field(ge=0)]
     source_range: Range
     target_range: Range
     probability: Probability
 
 
-class AlignedPair(BaseModel):
+@dataclass(slots=True)
+class AlignedPair:
     """The links of a pair, sorted by words."""
 
     source: Split
     target: Split
     links: list[Link]
-    score: Probability = Field(description="How well the two sentences fit together.")
-    line: str | None = Field(description="The links in the format that was asked for.")
-    problem: str | None = Field(description="Why the pair could not be aligned.")
+    score: Annotated[Probability, Field(description="How well the two sentences fit together.")]
+    line: Annotated[str | None, Field(description="The links in the format that was asked for.")]
+    problem: Annotated[str | None, Field(description="Why the pair could not be aligned.")]
 
     @classmethod
     def of(cls, alignment: Alignment, problem: str | None, format: LineFormat | None) -> AlignedPair:
         sources, targets = alignment.source.spans, alignment.target.spans
         links = [
-            Link.model_construct(
-                source_word=source,
-                target_word=target,
-                source_range=sources[source],
-                target_range=targets[target],
-                probability=_probability(probability),
-            )
+            Link(source, target, sources[source], targets[target], _probability(probability))
             for (source, target), probability in sorted(alignment.probabilities.items())
         ]
-        return cls.model_construct(
-            source=Split.of(alignment.source),
-            target=Split.of(alignment.target),
-            links=links,
-            score=_probability(alignment.score),
-            line=FORMATS[format].one(alignment, 1).removesuffix("\n") if format else None,
-            problem=problem,
+        return cls(
+            Split.of(alignment.source),
+            Split.of(alignment.target),
+            links,
+            _probability(alignment.score),
+            FORMATS[format].one(alignment, 1).removesuffix("\n") if format else None,
+            problem,
         )
 
 
-class AlignAnswer(BaseModel):
+@dataclass(slots=True)
+class AlignAnswer:
     """An alignment for each pair, in order."""
 
     model: str
     alignments: list[AlignedPair]
 
 
-class TransferAnswer(BaseModel):
+@dataclass(slots=True)
+class TransferAnswer:
     """The target of each pair with the markup of its source, in order."""
 
     model: str
     targets: list[str]
 
 
-class TargetLabel(BaseModel):
+@dataclass(slots=True)
+class TargetLabel:
     """A label of the source and its place in the target."""
 
     label: str
     layer: str
-    range: Range | None = Field(description="In characters of the target; null: it has no place there.")
-    words: Range | None = Field(description="The first word of the target, and the one after the last.")
-    strength: Probability = Field(description="How sure the place is.")
+    range: Annotated[Range | None, Field(description="In characters of the target; null: it has no place there.")]
+    words: Annotated[Range | None, Field(description="The first word of the target, and the one after the last.")]
+    strength: Annotated[Probability, Field(description="How sure the place is.")]
 
 
-class ProjectedPair(BaseModel):
+@dataclass(slots=True)
+class ProjectedPair:
     """The target and, for each label of the source, its place in it."""
 
     target: Split
@@ -212,19 +214,14 @@ class ProjectedPair(BaseModel):
         target, found = projected.target, []
         for label, place, strength in zip(labels, projected.places, projected.strengths, strict=True):
             words = target.words_in(place.start, place.end) if place else []
-            found.append(
-                TargetLabel.model_construct(
-                    label=label.label,
-                    layer=label.layer,
-                    range=(place.start, place.end) if place else None,
-                    words=(words[0], words[-1] + 1) if words else None,
-                    strength=_probability(strength),
-                )
-            )
-        return cls.model_construct(target=Split.of(target), labels=found)
+            place_in_text = (place.start, place.end) if place else None
+            place_in_words = (words[0], words[-1] + 1) if words else None
+            found.append(TargetLabel(label.label, label.layer, place_in_text, place_in_words, _probability(strength)))
+        return cls(Split.of(target), found)
 
 
-class ProjectAnswer(BaseModel):
+@dataclass(slots=True)
+class ProjectAnswer:
     """The labels of each target, in order."""
 
     model: str

@@ -49,11 +49,13 @@ class Spelled(NamedTuple):
 
     text: str
     start: int  # in the user's text
-    places: Sequence[Span]  # of the characters, counted from the start of the unit; without that of the space
+    places: Sequence[Span] | None  # of the characters, counted from the start of the unit; without that of the space.
+    # None: they are those of the unit's characters, one for one.
 
     def spans(self) -> list[Span]:
         """Return the span of the user's text that each character comes from."""
-        found = [(self.start + first, self.start + last) for first, last in self.places]
+        places = self.places or itertools.pairwise(range(len(self.text.removeprefix(" ")) + 1))
+        found = [(self.start + first, self.start + last) for first, last in places]
         return found if len(found) == len(self.text) else [found[0], *found]
 
 
@@ -77,12 +79,12 @@ class Speller:
         """Return the texts of the spelled units of a text."""
         return [unit for chunk in chunks(text) for unit in self._chunks[chunk]]
 
-    def _spell_unit(self, unit: str) -> tuple[str, Sequence[Span]]:
-        """Return a unit as models see it, and the span of each of its characters in the unit."""
+    def _spell_unit(self, unit: str) -> tuple[str, Sequence[Span] | None]:
+        """Return a unit as models see it, and the places of its characters."""
         if unit.isascii() or not has_marks(unit):  # most often, each character becomes one
             spelled = self._normalise(unit)
             if len(spelled) == len(unit):
-                return spelled, list(itertools.pairwise(range(len(unit) + 1)))
+                return spelled, None
         letters = letter_spans(unit)
         found = [(self._normalise(unit[start:end]), start, end) for start, end in letters]
         if not any(spelled for spelled, _, _ in found):  # a unit of which nothing would be left stays as it is
@@ -111,10 +113,12 @@ def normaliser(config: TextConfig) -> Callable[[str], str]:
         steps.append(_strip_diacritics)
 
     def normalise(letter: str) -> str:
+        if letter.isascii() and letter.isalnum():  # most often, and nothing but its case can change
+            return letter.lower() if config.lowercase else letter
         result = letter
         for step in steps:
             result = step(result)
-        return result if result.isalnum() and result.isascii() else _LEFT_OUT.sub("", _replace_surrogates(result))
+        return _LEFT_OUT.sub("", _replace_surrogates(result))
 
     return normalise
 

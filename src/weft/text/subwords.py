@@ -178,12 +178,14 @@ class Subwords:
             return self._encode_raw(sentence.text)
         ids: list[int] = []
         owners: list[int] = []
-        for number, word in enumerate(sentence.words):
-            pieces = self._ids_of_word[word]
+        for number, pieces in enumerate(map(self._ids_of_word.__getitem__, sentence.words)):
             if pieces is None:
                 return _owned(self.cut(sentence.text), sentence.spans)
             ids += pieces
-            owners += [number] * len(pieces)
+            if len(pieces) == 1:  # most words
+                owners.append(number)
+            else:
+                owners += [number] * len(pieces)
         return Pieces(ids, owners, owners)
 
     def _encode_raw(self, text: str) -> Pieces:

@@ -19,14 +19,15 @@ Only pairs that meet are stored: some millions, sorted by a number that stands f
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from weft.corpus.packing import PackedRows
+from weft.corpus.packed_rows import PackedRows
 from weft.model.rows import Attend, Attention, PairRows, Rows
 from weft.progress import Progress
 from weft.train.distributed import Process
-from weft.train.task import ResidentRows
+from weft.train.task import pair_rows
 
 # Prior and neutral rate were chosen on development sets of three language pairs (EXPERIMENTS.md).
 _SEEN, _LINKED = 4, 2  # meetings that every pair is taken to have had, and links in them
@@ -113,13 +114,12 @@ def _normalised(attention: Tensor, dim: int) -> Tensor:
 def corrected_by_lexicon(attend: Attend, packed: PackedRows, pairs: int, vocabulary: int, process: Process) -> Attend:
     """Return ``attend``, corrected by a lexicon of what it says about so many pairs of some text."""
     lexicon = Lexicon(vocabulary, process.device)
-    rows = ResidentRows(packed, process.device)
     count = len(packed) if pairs >= len(packed.pairs) else -(-len(packed) * pairs // len(packed.pairs))
     with Progress(visible=process.first) as progress:
         progress.phase("lexicon", count, "rows")
-        spread = torch.arange(count, device=process.device) * len(packed) // count
-        for batch in spread.split(_BATCH_ROWS):
-            pair = rows.pair(batch)
+        for first in range(0, count, _BATCH_ROWS):
+            rows = np.arange(first, min(first + _BATCH_ROWS, count)) * len(packed) // count
+            pair = pair_rows(packed, rows, process.device)
             lexicon.add(pair, attend(pair))
-            progress.advance(len(batch))
+            progress.advance(len(rows))
     return lambda pair: lexicon.corrected(pair, attend(pair))

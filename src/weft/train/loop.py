@@ -3,9 +3,9 @@
 A ``Trainer`` makes the updates of a ``Task``; ``train`` runs one trainer or several side by side, each on its own
 stream of the GPU, and takes care of checkpoints, metrics and signals; ``train_stage`` trains a task once.
 
-An update has two halves. ``_gradients`` runs the task on this process's rows; after gradients were summed over all
-processes, ``_apply`` clips and steps. On a GPU both halves are recorded as CUDA graphs after a few updates, so the
-hundreds of small kernels of an update cost two launches.
+An update has two halves. ``_gradients`` runs the task on this process's part of the batch; after gradients were summed
+over all processes, ``_apply`` clips and steps. On a GPU both halves are recorded as CUDA graphs after a few updates, so
+the hundreds of small kernels of an update cost two launches.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from weft.corpus.packing import RowOrder
+from weft.corpus.row_order import RowOrder
 from weft.errors import WeftError
 from weft.model.layers import DropoutKeys
 from weft.progress import Progress
+from weft.train.batches import Batches
 from weft.train.checkpoint import Checkpoints, load_weights, save_weights
 from weft.train.distributed import Process, stop_signals
 from weft.train.optimisers import make_optimisers
@@ -55,8 +56,8 @@ class Trainer:
         self._parameters = [parameter for parameter in task.module.parameters() if parameter.requires_grad]
         self._sums = torch.zeros(2 + len(task.figures), device=device)  # of the task, in the last update
         self._totals = torch.zeros(len(self._sums) + 1, device=device, dtype=torch.float64)  # since the last report
-        self._rows = torch.zeros(order.batch_rows // order.world, dtype=torch.long, device=device)
-        self._keys = DropoutKeys(task.module, config.seed, process.rank * len(self._rows), device)
+        self._batches = Batches(lambda update: task.batch(order.batch(update)), self.update, device)
+        self._keys = DropoutKeys(task.module, config.seed, process.rank * order.share, device)
         self._updates_in_totals = 0
         self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self._graphs: list[torch.cuda.CUDAGraph] = []
@@ -83,7 +84,7 @@ class Trainer:
             # Randomness depends on the seed and the number of the update only, so a resumed run is the same run.
             self._keys.set(self.update)
             self.task.begin(self.fraction)
-            self._rows.copy_(torch.from_numpy(self.order.batch(self.update)), non_blocking=True)
+            self._batches.advance()
             rate = learning_rate(self.fraction, self.update, self.config.warm_up)
             for optimiser in self.optimisers:
                 for group in optimiser.param_groups:
@@ -106,7 +107,7 @@ class Trainer:
         """Leave the gradients of the summed loss of this process's rows in the parameters, and the task's sums."""
         for parameter in self._parameters:
             parameter.grad = None
-        sums = self.task.sums(self._rows)
+        sums = self.task.sums(self._batches.tensors)
         sums.loss.backward()
         # Everything is summed over updates and processes and then divided by all tokens, so means become sums here.
         found = [sums.loss, sums.tokens.float(), *(figure * sums.tokens for figure in sums.figures)]

@@ -10,6 +10,7 @@ import torch
 from weft.config import TrainingConfig
 from weft.config_io import to_dict
 from weft.corpus.build import prepare
+from weft.corpus.packing import pack
 from weft.corpus.prepared import PreparedCorpus, open_prepared, read_manifest, report
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.model.rows import PairRows
@@ -121,8 +122,8 @@ class Run:
         """Identify what a part is made of."""
         return {"corpus": self.corpus.checksum, "origin": part.origin}
 
-    def _text(self, training: TrainingConfig, pairs: int = 0) -> Text:
-        return Text.of(self.corpus, training, pairs)
+    def _text(self, own: SystemParts, training: TrainingConfig, pairs: int) -> Text:
+        return Text.of(self.corpus, training, own.rows, self.process, pairs)
 
     def _translate(self, own: SystemParts) -> None:
         """Train the translation models, unless another run has."""
@@ -174,7 +175,7 @@ class Run:
     def _guide(self, system: AlignmentSystem, own: SystemParts) -> None:
         """Find links of the corpus by bidirectional optimisation and train guided layers on them."""
         config, bidirectional = own.recipe.guided, own.recipe.bidirectional
-        text = self._text(config.training, config.pairs)
+        text = self._text(own, config.training, config.pairs)
         packing = {name: getattr(config.training, name) for name in ("seed", "row_length")}
         chosen = {"pairs": config.pairs, "training": packing}
         settings = {**self._below(own.links), **binding_settings(guided=chosen, bidirectional=bidirectional)}
@@ -185,11 +186,12 @@ class Run:
     def _distil(self) -> None:
         """Train a small scorer that knows what the systems know, and make an aligner of it that needs no torch."""
         parts, config, process = self.parts, self.recipe.scorer, self.process
-        text = self._text(config.training, config.pairs)
+        first, pairs = parts.systems[0], config.refine.pairs or config.pairs
+        text = self._text(first, config.training, config.pairs)
         scorer = train_scorer(self._systems, config, text, parts.distil.folder, self._below(parts.distil), process)
         if parts.refine is not None:
             settings = {**self._below(parts.refine), **binding_settings(**{"scorer.refine": config.refine})}
-            own_text = self._text(config.refine.training, config.refine.pairs or config.pairs)
+            own_text = self._text(first, config.refine.training, pairs)
             scorer = refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
         if parts.fast is not None:
@@ -237,4 +239,7 @@ class Run:
     @cached_property
     def _sample(self) -> PairRows:
         """Some training text."""
-        return self._text(self.recipe.training, _SAMPLE_PAIRS).sample(self.process.device)
+        training, corpus = self.recipe.training, self.corpus
+        times = partial(corpus.times, training.seed)
+        rows = pack(corpus.source, corpus.target, training.row_length, training.seed, _SAMPLE_PAIRS, times)
+        return Text(lambda: rows).sample(self.process.device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
@@ -12,13 +13,13 @@ from weft.config import AlignmentConfig
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.model.losses import agreement_loss, contiguity_loss
-from weft.model.rows import DIRECTIONS, is_word, masked_softmax
+from weft.model.rows import DIRECTIONS, PairRows, is_word, masked_softmax
 from weft.model.system import AlignmentSystem
 from weft.progress import say
 from weft.text.subwords import END, PAD
 from weft.train.distributed import Process
 from weft.train.loop import train_stage
-from weft.train.stages import Part, binding_settings, has_collapsed, record_collapse
+from weft.train.stages import ROWS, Part, binding_settings, has_collapsed, record_collapse
 from weft.train.task import Sums, Task, Text
 
 # Chosen when the agreement loss was first tried (EXPERIMENTS.md): layers need something to agree on before it comes in.
@@ -56,8 +57,8 @@ class AlignmentTask(Task):
         risen = (fraction - _AGREEMENT_FROM) / (_AGREEMENT_TO - _AGREEMENT_FROM)
         self._agreement_weight.fill_(self.config.agreement * min(1, max(0, risen)))
 
-    def sums(self, rows: Tensor) -> Sums:
-        pair = self.rows.pair(rows)
+    def sums(self, batch: Sequence[Tensor]) -> Sums:
+        pair = PairRows.of(*batch)
         attention, word_losses, contiguity, null = [], [], [], []
         for direction in DIRECTIONS:
             seen = pair.seen(direction)
@@ -108,7 +109,8 @@ def train_alignment(
         training = dataclasses.replace(config.training, seed=config.training.seed + attempt)
         own = dataclasses.replace(config, training=training)
         torch.manual_seed(training.seed)
-        task = AlignmentTask(system, system.new_alignment_layers(own), Text.of(corpus, training), own, process.device)
+        text = Text.of(corpus, training, part.base.parent / ROWS, process)
+        task = AlignmentTask(system, system.new_alignment_layers(own), text, own, process.device)
         settings = {**below, **binding_settings(alignment=own)}
         try:
             return train_stage("alignment layers", task, folder, settings, process)

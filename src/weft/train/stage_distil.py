@@ -63,15 +63,15 @@ class DistilTask(Task):
             self._teach = corrected_by_lexicon(self._teach, self.text.rows, self._lexicon, self._words, self._process)
         compile_parts(self._parts, self.training, self.device)
 
-    def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
+    def taught(self, batch: Sequence[Tensor], pair: PairRows, scores: Tensor) -> Attention:
         """Return what to learn about a batch, given the scores that the scorer finds itself."""
         return self._teach(pair)
 
-    def sums(self, rows: Tensor) -> Sums:
-        pair = self.rows.pair(rows)
+    def sums(self, batch: Sequence[Tensor]) -> Sums:
+        pair = PairRows.of(*batch[:2])
         with self.precision:
             scores = self.module(pair)
-        taught = self.taught(rows, pair, scores.detach())
+        taught = self.taught(batch, pair, scores.detach())
         cells = pair.cells()
         losses, doubts = [], []
         for wanted, side, dim in ((taught.forward, pair.target, 2), (taught.backward, pair.source, 1)):

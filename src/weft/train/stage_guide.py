@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from weft.config import GuidedConfig
-from weft.corpus.packing import PackedRows
-from weft.corpus.piece_links import PieceLinks, spread_links
+from weft.corpus.row_links import RowLinks
 from weft.model.losses import guided_loss
-from weft.model.rows import DIRECTIONS, is_word, masked_softmax
+from weft.model.rows import DIRECTIONS, PairRows, is_word, masked_softmax
 from weft.model.system import AlignmentSystem
 from weft.train.distributed import Process
 from weft.train.loop import train_stage
 from weft.train.stages import binding_settings
 from weft.train.task import Sums, Task, Text
-
-
-class RowLinks:
-    """The links of packed rows, on the device."""
-
-    def __init__(self, links: PieceLinks, rows: PackedRows, device: torch.device) -> None:
-        self._numbers = torch.from_numpy(spread_links(links, rows)).to(device)  # (rows, most links) numbers of cells
-        self._shape = rows.target.shape[1], rows.source.shape[1]
-
-    def mask(self, rows: Tensor) -> Tensor:
-        """Return True where some rows have links. (batch, target, source)"""
-        numbers = self._numbers[rows].long()
-        target, source = self._shape
-        marks = torch.zeros(len(numbers), target * source + 1, dtype=torch.bool, device=numbers.device)
-        return marks.scatter(1, numbers, True)[:, :-1].view(-1, target, source)
 
 
 class GuidedTask(Task):
@@ -44,20 +30,20 @@ class GuidedTask(Task):
         system: AlignmentSystem,
         layers: nn.ModuleList,
         text: Text,
-        links: PieceLinks,
+        links: RowLinks,
         config: GuidedConfig,
         device: torch.device,
     ) -> None:
         super().__init__(layers, text, config.training, device)
-        self.system, self._piece_links = system, links
+        self.system, self._links = system, links
 
-    def prepare(self) -> None:
-        super().prepare()
-        self._links = RowLinks(self._piece_links, self.text.rows, self.device)
+    def batch(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        return *super().batch(rows), self._links.take(rows, self.text.rows.lengths)
 
-    def sums(self, rows: Tensor) -> Sums:
-        pair = self.rows.pair(rows)
-        links = self._links.mask(rows)
+    def sums(self, batch: Sequence[Tensor]) -> Sums:
+        source, target, numbers = batch
+        pair = PairRows.of(source, target)
+        links = _mask(numbers, target.shape[1], source.shape[1])
         with self.precision:
             guided = self.system.guided_logits(pair)
         losses, attention = [], []
@@ -73,11 +59,17 @@ class GuidedTask(Task):
         return Sums(losses[0] + losses[1], counts[0] + counts[1], figures)
 
 
+def _mask(numbers: Tensor, target: int, source: int) -> Tensor:
+    """Return True where rows have links, which are given as numbers of cells. (batch, target, source)"""
+    marks = torch.zeros(len(numbers), target * source + 1, dtype=torch.bool, device=numbers.device)
+    return marks.scatter(1, numbers.long(), True)[:, :-1].view(-1, target, source)
+
+
 def train_guided(
     system: AlignmentSystem,
     config: GuidedConfig,
     text: Text,
-    links: PieceLinks,
+    links: RowLinks,
     folder: Path,
     below: dict[str, str],
     process: Process,

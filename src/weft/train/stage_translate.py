@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,8 +26,8 @@ from weft.storage import checksum_of
 from weft.text.subwords import PAD, Subwords
 from weft.train.distributed import Process, environment
 from weft.train.loop import Trainer, train
-from weft.train.stages import MODEL, binding_settings, finish, is_finished
-from weft.train.task import ResidentRows, Sums, Task, Text, compile_parts, encoded_sides, trains_in_half
+from weft.train.stages import MODEL, ROWS, binding_settings, finish, is_finished
+from weft.train.task import Sums, Task, Text, compile_parts, encoded_sides, pair_rows, trains_in_half
 
 _HELD_OUT_ROWS = 32  # at once
 
@@ -51,8 +53,8 @@ class TranslationTask(Task):
         states = states.to(self._dtype).flatten(0, 1)
         return linear_word_loss(states, self.model.table, pair.target.ids.flatten(), self.training.label_smoothing)
 
-    def sums(self, rows: Tensor) -> Sums:
-        pair = self.rows.pair(rows)
+    def sums(self, batch: Sequence[Tensor]) -> Sums:
+        pair = PairRows.of(*batch)
         loss, tokens = self.word_loss(pair), (pair.target.ids != PAD).sum()
         return Sums(loss.smoothed, tokens, (loss.plain / tokens,))
 
@@ -83,7 +85,7 @@ def train_translation(
     unfinished = [one for one, folder in folders.items() if not is_finished(folder, settings[one])]
     if not unfinished:
         return
-    text = Text.of(corpus, training)
+    text = Text.of(corpus, training, next(iter(folders.values())).parent / ROWS, process)
     trainers: dict[Direction, Trainer] = {}
     with Progress(visible=process.first) as progress:
         for direction in unfinished:
@@ -143,7 +145,7 @@ def _introduction(name: str, trainer: Trainer) -> str:
         f"{tokens:,.0f} target tokens an update ({rows.padding:.1%} padding), {epoch:,.0f} updates an epoch"
     ]
     if rows.left_out:
-        lengths = f"{rows.source.shape[1]} + {rows.target.shape[1]}"
+        lengths = f"{rows.lengths[0]} + {rows.lengths[1]}"
         lines.append(f"{name}: {rows.left_out:,} pairs do not fit into a row of {lengths} tokens and are left out")
     if trainer.update:
         lines.append(f"{name}: going on from update {trainer.update:,}")
@@ -184,9 +186,10 @@ def _finish(
 def held_out_loss(model: TranslationModel, text: Text, training: TrainingConfig, device: torch.device) -> float:
     """Return −log p of a target token of a text, without dropout."""
     task = TranslationTask(model.to(device).eval(), text, training, device)
-    rows = ResidentRows(text.rows, device)
-    numbers = torch.arange(len(text.rows), device=device)
-    losses = [task.word_loss(rows.pair(batch)).plain for batch in numbers.split(_HELD_OUT_ROWS)]
+    losses = []
+    for first in range(0, len(text.rows), _HELD_OUT_ROWS):
+        rows = np.arange(first, min(first + _HELD_OUT_ROWS, len(text.rows)))
+        losses.append(task.word_loss(pair_rows(text.rows, rows, device)).plain)
     return torch.stack(losses).sum().item() / text.rows.target_tokens
 
 

@@ -24,6 +24,7 @@ from weft.storage import checksum_of, read_json, write_json, write_text
 WEIGHTS = "weights.safetensors"
 MODEL = "model"  # folder of a translation model in its part, and of a whole system in its run
 ALIGNER = "aligner"
+ROWS = "rows"  # folder of packed rows in a run
 _FINISHED = "finished.json"
 _COLLAPSED = "collapsed.txt"
 
@@ -168,6 +169,7 @@ class Parts:
                         _remove(path)
         for system in self.systems:
             _remove(system.model)
+            _remove(system.rows)
         _remove(self.run / ALIGNER)
 
 
@@ -177,7 +179,7 @@ class SystemParts:
     def __init__(self, recipe: Recipe, number: int) -> None:
         self.recipe, self.number = recipe, number
         run = Path(recipe.run)
-        self.model = run / MODEL
+        self.model, self.rows = run / MODEL, run / ROWS
         prefix = "" if number == 1 else f"teacher {number}: "
         translation = Path(recipe.translation or run)
         self.translate: dict[Direction, Part] = {

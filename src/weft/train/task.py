@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,25 +14,33 @@ import torch
 from torch import Tensor, nn
 
 from weft.config import TrainingConfig
-from weft.corpus.packing import PackedRows, pack
+from weft.corpus.packed_rows import PackedRows
+from weft.corpus.packing import packed_corpus
 from weft.corpus.prepared import PreparedCorpus, Side
 from weft.errors import WeftError
 from weft.model.rows import PairRows, has_half_precision
+from weft.progress import Progress
 from weft.text.subwords import Subwords
+from weft.train.distributed import Process
 
 _SAMPLE_ROWS = 64  # enough to choose a layer or to measure ranges on
 
 
 class Text:
-    """Sentence pairs to learn from, packed into rows when they are first needed."""
+    """Sentence pairs to learn from, packed into rows when they are first needed, by all processes together."""
 
     def __init__(self, make: Callable[[], PackedRows]) -> None:
         self._make = make
 
     @classmethod
-    def of(cls, corpus: PreparedCorpus, training: TrainingConfig, pairs: int = 0) -> Text:
-        """Take so many of an epoch's pairs, chosen at random (0: all), in rows as a training wants them."""
-        return cls(partial(_packed, corpus, training.row_length, training.seed, pairs))
+    def of(
+        cls, corpus: PreparedCorpus, training: TrainingConfig, folder: Path, process: Process, pairs: int = 0
+    ) -> Text:
+        """Take so many of an epoch's pairs, chosen at random (0: all), in rows as a training wants them.
+
+        The rows are kept in ``folder``, beside those of other trainings.
+        """
+        return cls(partial(_kept_rows, corpus, training, folder, process, pairs))
 
     @cached_property
     def rows(self) -> PackedRows:
@@ -47,13 +56,28 @@ class Text:
 
     def sample(self, device: torch.device) -> PairRows:
         """Return the first rows, on the device."""
-        rows = torch.arange(min(_SAMPLE_ROWS, len(self.rows)), device=device)
-        return ResidentRows(self.rows, device).pair(rows)
+        return pair_rows(self.rows, np.arange(min(_SAMPLE_ROWS, len(self.rows))), device)
 
 
-@lru_cache(maxsize=3)  # most stages learn from the same rows, and packing millions of pairs takes half a minute
-def _packed(corpus: PreparedCorpus, row_length: int, seed: int, pairs: int) -> PackedRows:
-    return pack(corpus.source, corpus.target, row_length, seed, pairs, corpus.draws(seed))
+def _kept_rows(
+    corpus: PreparedCorpus, training: TrainingConfig, folder: Path, process: Process, pairs: int
+) -> PackedRows:
+    """Open the rows of a training; the first process packs them before, unless that was done."""
+    length, seed = training.row_length, training.seed
+    own = folder / f"{pairs or 'all'}-pairs-length-{length}-seed-{seed}"
+    if not process.first:
+        process.wait()
+    with Progress(visible=process.first) as progress:
+        rows = packed_corpus(corpus, length, seed, pairs, own, progress)
+    if process.first:
+        process.wait()
+    return rows
+
+
+def pair_rows(packed: PackedRows, rows: np.ndarray, device: torch.device) -> PairRows:
+    """Return some rows, on the device."""
+    source, target = (torch.from_numpy(side).to(device) for side in packed.take(rows))
+    return PairRows.of(source, target)
 
 
 def encoded_sides(pairs: Iterable[tuple[str, str]], subwords: Subwords) -> tuple[Side, Side]:
@@ -70,19 +94,6 @@ def side_of(sentences: Sequence[Sequence[int]]) -> Side:
     return Side(np.array(list(itertools.chain.from_iterable(sentences)), np.int64), offsets)
 
 
-class ResidentRows:
-    """The rows of a text as tensors on the device."""
-
-    def __init__(self, rows: PackedRows, device: torch.device) -> None:
-        # int32: the smallest type that torch can index with, gather from and compare on every device
-        self.source = torch.from_numpy(rows.source.astype("int32")).to(device)  # (rows, source length)
-        self.target = torch.from_numpy(rows.target.astype("int32")).to(device)
-
-    def pair(self, rows: Tensor) -> PairRows:
-        """Return some of the rows."""
-        return PairRows.of(self.source[rows], self.target[rows])
-
-
 class Sums(NamedTuple):
     """What a task finds in some rows; scalars."""
 
@@ -95,7 +106,6 @@ class Task:
     """What a stage feeds and minimises. Stages override ``sums`` and, if they need it, the other methods."""
 
     figures: tuple[str, ...] = ()
-    rows: ResidentRows
 
     def __init__(self, module: nn.Module, text: Text, training: TrainingConfig, device: torch.device) -> None:
         self.module = module
@@ -106,13 +116,19 @@ class Task:
     def prepare(self) -> None:
         """Get ready to train: called once, and only if there is something to train."""
         self.module.to(self.device).train()
-        self.rows = ResidentRows(self.text.rows, self.device)
+
+    def batch(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return all that an update needs of some rows of the text, in arrays whose first dimension is that of rows.
+
+        Called in another thread, before the update is due. The first two arrays are those of `PackedRows.take`.
+        """
+        return self.text.rows.take(rows)
 
     def begin(self, fraction: float) -> None:
         """Called before each update with the share of the training that is done."""
 
-    def sums(self, rows: Tensor) -> Sums:
-        """Return loss, tokens and figures of rows of the text (rows,). Recorded as a CUDA graph: tensors only."""
+    def sums(self, batch: Sequence[Tensor]) -> Sums:
+        """Return loss, tokens and figures of a batch, on the device. Recorded as a CUDA graph: tensors only."""
         raise NotImplementedError
 
     def watch(self, report: dict[str, float], fraction: float) -> None:

@@ -15,7 +15,7 @@ import copy
 import dataclasses
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from weft.align.model_folder import card, read_aligner
 from weft.config import TrainingConfig, TuneConfig
+from weft.corpus.prepared import Side
 from weft.model.rows import Attend, Attention, PairRows, Rows, masked_softmax
 from weft.model.scorer import Scorer, stored_scorers
 from weft.progress import say
@@ -157,12 +158,18 @@ class TuneTask(DistilTask):
         text, offsets = self._tuning_text, self._posteriors.offsets.cpu().numpy()
         source, target = text.words
         begins, widths = (np.repeat(one, text.sides[1].lengths) for one in (offsets[:-1], source.sentences.lengths))
-        rows = text.packed(self.training, source.places, begins + target.places * widths).rows
+        numbers = (
+            Side(source.places, text.sides[0].offsets),
+            Side(begins + target.places * widths, text.sides[1].offsets),
+        )
+        self._numbers = dataclasses.replace(self.text.rows, sides=numbers)
         self._taught_cells = int(offsets[len(text.taught)])  # which come first
-        self._source, self._target = (torch.from_numpy(one).to(self.device) for one in (rows.source, rows.target))
 
-    def taught(self, rows: Tensor, pair: PairRows, scores: Tensor) -> Attention:
-        source, target = self._source[rows], self._target[rows]  # (batch, source), (batch, target)
+    def batch(self, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+        return *super().batch(rows), *self._numbers.take(rows)
+
+    def taught(self, batch: Sequence[Tensor], pair: PairRows, scores: Tensor) -> Attention:
+        source, target = batch[2:]  # (batch, source), (batch, target)
         cells, words = pair.cells(), pair.word_cells()
         places = torch.where(words, target[:, :, None] + source[:, None], 0)
         forward, backward = (torch.where(words, one[places].float(), 0) for one in self._posteriors[:2])

@@ -130,23 +130,20 @@ class TuningText:
         """Return the number of pairs."""
         return len(self.sides[0])
 
-    def packed(
-        self, training: TrainingConfig, source: np.ndarray | None = None, target: np.ndarray | None = None
-    ) -> Text:
-        """Return the pairs of an epoch in rows: their pieces, or other numbers instead, one for each piece."""
-        first, second = (
-            side if numbers is None else Side(numbers, side.offsets)
-            for side, numbers in zip(self.sides, (source, target), strict=True)
+    def packed(self, training: TrainingConfig) -> Text:
+        """Return the pairs of an epoch in rows."""
+        times = self._times(training)
+        return Text(
+            partial(pack, *self.sides, training.row_length, training.seed, 0, lambda *some: times[slice(*some)])
         )
-        return Text(partial(pack, first, second, training.row_length, training.seed, 0, self._draws(training)))
 
-    def _draws(self, training: TrainingConfig) -> np.ndarray:
-        """Return the numbers of the pairs of an epoch, in which corrected ones are as often as if they were alone."""
+    def _times(self, training: TrainingConfig) -> np.ndarray:
+        """Return how often an epoch has each pair: corrected ones as often as they would be seen alone. (pairs,)"""
         pieces, taught = self.sides[1].lengths, len(self.taught)
         own, others = int(pieces[:taught].sum()), int(pieces[taught:].sum())
         share = min(_MOST_EPOCHS * own / (training.updates * training.target_tokens), _MOST_CORRECTED)
         copies = max(1, round(share / (1 - share) * others / max(1, own)))
-        return np.repeat(np.arange(len(self)), np.where(np.arange(len(self)) < taught, copies, 1))
+        return np.where(np.arange(len(self)) < taught, copies, 1)
 
     def limited(self, training: TrainingConfig) -> TrainingConfig:
         """Return how to learn from this text: a small one is not gone through for ever."""

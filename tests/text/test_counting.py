@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.apply import counting
-from weft.apply.counting import SortedLines, Table, keys_of, summed
+from weft.text import counting
+from weft.text.counting import SortedLines, Table, keys_of, summed
 
 RECORD = np.dtype([("key", "u8"), ("other", "u8"), ("count", "i8"), ("example", "u8"), ("place", "u1")])
 BY = ("key", "other")

@@ -101,13 +101,15 @@ class Table:
 
         What has the same first key is in the same part, also in that of another table with as many parts.
         """
-        last = self._sum_held()
-        self._held = [last]
-        stored = np.memmap(self._path, self._kind, "r") if self._runs[-1] else last[:0]
-        runs = [*(stored[first:end] for first, end in itertools.pairwise(self._runs)), last]
+        self._held = [self._sum_held()]
         parts = parts or self.parts
         for low, high in itertools.pairwise((number << 64) // parts for number in range(parts + 1)):
-            yield summed(np.concatenate([_between(run, self._by[0], low, high) for run in runs]), self._by)
+            yield summed(np.concatenate([_between(run, self._by[0], low, high) for run in self._all_runs()]), self._by)
+
+    def _all_runs(self) -> list[np.ndarray]:
+        """Return the runs on disk and the one in memory. Those are mapped anew, so that what was read is let go."""
+        stored = np.memmap(self._path, self._kind, "r") if self._runs[-1] else self._held[0][:0]
+        return [*(stored[first:end] for first, end in itertools.pairwise(self._runs)), *self._held]
 
 
 def _between(run: np.ndarray, key: str, low: int, high: int) -> np.ndarray:
