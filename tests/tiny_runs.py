@@ -11,8 +11,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from weft.config import AlignmentConfig, GuidedConfig, ModelConfig, OptimisationConfig, TrainingConfig
+from weft.corpus.made_up import examples
 from weft.corpus.prepared import PreparedCorpus
+from weft.links import LinkLine
 from weft.recipe import StartConfig
+from weft.text.words import Sentence
+from weft.train.corrected_pairs import CorrectedPair
 from weft.train.distributed import Process
 from weft.train.stage_translate import train_translation
 
@@ -44,3 +48,13 @@ Run = Callable[..., dict[str, Tensor]]
 def equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> bool:
     """Whether weights are the same, bit for bit."""
     return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
+
+
+def corrected_pairs(count: int, seed: int) -> list[CorrectedPair]:
+    """Return pairs of the made-up language with their right links."""
+    return [
+        CorrectedPair(
+            Sentence.from_words(one.english), Sentence.from_words(one.made_up), LinkLine("", one.links, one.links)
+        )
+        for one in examples(count, seed)
+    ]

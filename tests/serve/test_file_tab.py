@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_user import LATE, close_page, drag, export, links, open_page, word
+from page_user import LATE, click_curve, close_page, drag, export, links, open_page, word
 from playwright.sync_api import Browser, Page, expect
 
 import weft
@@ -18,6 +18,7 @@ from weft.cli.evaluate import evaluate
 from weft.links import format_links, read_gold, read_links
 from weft.scoring import score
 from weft.text.reading import Corpus
+from weft.train.corrected_pairs import read_corrected
 
 PAIRS = [
     ("Das alte Haus gehört meiner Schwester.", "The old house belongs to my sister."),
@@ -150,7 +151,7 @@ def test_gold_is_compared_and_scored_as_in_python(page: Page, aligned: list[Alig
     assert page.locator("#file .link.extra, #file .link.missing").count() == 0
 
 
-def test_corrections_are_gold_for_weft_evaluate_and_text_for_weft_tune(
+def test_corrections_are_gold_for_weft_evaluate(
     page: Page, aligned: list[Alignment], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     give(page, tsv(tmp_path))
@@ -178,6 +179,25 @@ def test_corrections_are_gold_for_weft_evaluate_and_text_for_weft_tune(
     found = score([one.links for one in aligned[:2]], read_gold(str(files["gold"])))
     assert f"{100 * found.aer:.2f}" in capsys.readouterr().out
     expect(page.locator("#scores")).to_contain_text(f"AER {100 * found.aer:.1f}")
+
+
+def test_corrections_are_what_weft_tune_learns(page: Page, aligned: list[Alignment], tmp_path: Path) -> None:
+    give(page, tsv(tmp_path, PAIRS[3:]))  # not all, of which the browser keeps the corrections of other tests
+    page.locator("#list button").nth(1).click()  # with an emoji, after which places differ in the browser
+    expect(word(page, "source", 1)).to_have_text("😀")
+    drag(page, word(page, "source", 0), word(page, "target", 2))
+    click_curve(page, 0, shift=True)  # We: possible
+    assert links(page).startswith("0p0 0-2 1-1 ")
+    files = {name: tmp_path / f"saved.{name}" for name in ("jsonl", "words", "gold")}
+    for name, path in files.items():
+        path.write_bytes(export(page, MENU, name))
+    found = aligned[4]
+    (of_jsonl,) = read_corrected(str(files["jsonl"]))
+    (of_gold,) = read_corrected(str(files["words"]), str(files["gold"]))
+    for pair in (of_jsonl, of_gold):
+        assert [pair.source.words, pair.target.words] == [found.source.words, found.target.words]
+        assert pair.links.sure == found.links - {(0, 0)} | {(0, 2)} and pair.links.possible == found.links | {(0, 2)}
+    assert of_jsonl.texts == PAIRS[4]
 
 
 def test_corrections_are_kept_by_the_browser_and_in_jsonl(browser: Browser, page_folder: Path, tmp_path: Path) -> None:

@@ -13,17 +13,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny_runs import TRAINING
+from tiny_runs import TRAINING, corrected_pairs
 
 from weft.align.onnx_aligner import Aligner
 from weft.config import EncoderConfig, TuneConfig
 from weft.corpus.made_up import examples, sentence_pairs
 from weft.corpus.prepared import PreparedCorpus, Side
 from weft.errors import WeftError
+from weft.links import LinkLine
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
 from weft.text.reading import Corpus
-from weft.train import tuning, word_statistics
+from weft.train import tuning, tuning_text, word_statistics
+from weft.train.corrected_pairs import CorrectedPair
 from weft.train.distributed import Process
 from weft.train.export import save_aligner
 from weft.train.tuning import tune
@@ -90,6 +92,50 @@ def test_what_an_aligner_knows_stays(
     assert kept("all") > max(0.8, half + 0.2)
 
 
+def share_of_right_links(folder: Path, pairs: list[CorrectedPair]) -> float:
+    found = Aligner(folder).align([(pair.source, pair.target) for pair in pairs])
+    return sum(len(one.links & pair.links.sure) for one, pair in zip(found, pairs, strict=True)) / sum(
+        len(pair.links.sure) for pair in pairs
+    )
+
+
+def test_corrected_links_are_learned_without_other_text(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pairs = corrected_pairs(150, seed=9)
+    folder = tune(model, None, tmp_path / "run", CONFIG, PROCESS, corrected=pairs)
+    assert "tuning to 150 sentence pairs (150 with corrected links) with" in capsys.readouterr().err
+    assert "Tuned to 150 sentence pairs (150 with corrected links)." in (folder / "README.md").read_text()
+    shares = [share_of_right_links(aligner, corrected_pairs(50, seed=10)) for aligner in (model, folder)]
+    assert shares[0] < 0.3 and shares[1] > 0.6, shares
+
+
+def test_corrected_links_are_learned_where_all_else_stays(
+    model: Path, text: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(word_statistics, "_KNOWN", 0.0)
+    monkeypatch.setattr(tuning, "_KEPT", 1.0)
+    pairs = corrected_pairs(100, seed=12)
+    folder = tune(model, text, tmp_path / "run", dataclasses.replace(CONFIG, merges=0), PROCESS, corrected=pairs)
+    shares = [share_of_right_links(aligner, pairs) for aligner in (model, folder)]
+    assert shares[1] > shares[0] + 0.05, shares
+
+
+def test_other_corrections_do_not_get_the_old_result(model: Path, tmp_path: Path) -> None:
+    pairs = corrected_pairs(100, seed=9)
+    tune(model, None, tmp_path / "run", SHORT, PROCESS, corrected=pairs)
+    pairs[0] = pairs[0]._replace(links=LinkLine("", frozenset(), frozenset()))
+    with pytest.raises(WeftError, match="made with text = "):
+        tune(model, None, tmp_path / "run", SHORT, PROCESS, corrected=pairs)
+
+
+def test_a_few_corrections_need_other_text(model: Path, text: Corpus, tmp_path: Path) -> None:
+    pairs = corrected_pairs(19, seed=9)
+    with pytest.raises(WeftError, match=r"^--corrected: has too few .*: 19; .* or 20 with corrected links$"):
+        tune(model, None, tmp_path / "run", SHORT, PROCESS, corrected=pairs)
+    tune(model, text, tmp_path / "run", SHORT, PROCESS, corrected=pairs)
+
+
 def test_what_is_finished_is_not_done_again_unless_forced(model: Path, text: Corpus, tmp_path: Path) -> None:
     run = tmp_path / "run"
 
@@ -138,7 +184,7 @@ def test_a_plan_is_said(model: Path, text: Corpus, tmp_path: Path, capsys: pytes
 def test_a_small_text_is_not_gone_through_for_ever(
     model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "_MOST_EPOCHS", 1)
+    monkeypatch.setattr(tuning_text, "_MOST_EPOCHS", 1)
     tune(model, text, tmp_path / "run", CONFIG, PROCESS)
     said = capsys.readouterr().err
     assert "300 sentence pairs are few" in said
@@ -151,7 +197,7 @@ def test_a_small_text_is_not_gone_through_for_ever(
 def test_memory_limits_the_number_of_pairs(
     model: Path, text: Corpus, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "_MOST_CELLS", 20_000)
+    monkeypatch.setattr(tuning_text, "_MOST_CELLS", 20_000)
     seen: list[int] = []
     count = tuning.word_posteriors
     monkeypatch.setattr(
@@ -161,7 +207,7 @@ def test_memory_limits_the_number_of_pairs(
     pairs = re.search(r"tuning to (\d+) sentence pairs", capsys.readouterr().err)
     assert pairs is not None and 100 < int(pairs[1]) < 250 and 16_000 < seen[0] < 24_000
     monkeypatch.undo()
-    monkeypatch.setattr(tuning, "_MOST_PAIRS", 200)
+    monkeypatch.setattr(tuning_text, "_MOST_PAIRS", 200)
     tune(model, text, tmp_path / "other", dataclasses.replace(SHORT, pairs=0), PROCESS)
     assert "Tuned to 200 sentence pairs" in (tmp_path / "other" / "aligner" / "README.md").read_text()
 

@@ -142,3 +142,37 @@ def test_probabilities_of_a_word_sum_to_one_at_most(corpus: PreparedCorpus, dire
     ):
         sums = cells.astype(float).reshape(len(one.made_up), len(one.english)).sum(axis)
         assert sums.min() >= 0 and sums.max() < 1.01
+
+
+def test_links_that_are_given_stay_and_teach_others(corpus: PreparedCorpus) -> None:
+    """Given links that no counting finds: the first word of one side is linked to all words of the other, and so on."""
+    sides, words = encoded(corpus, EXAMPLES)
+    shapes = [(len(one.made_up), len(one.english)) for one in EXAMPLES]
+    given = [(np.full(shape, 1 / shape[1]), np.zeros(shape)) for shape in shapes[:50]]
+    free, bound = (word_posteriors(sides, words, no_idea, PROCESS, links) for links in ((), given))
+    ends = bound.offsets.tolist()
+    for number, shape in enumerate(shapes[:50]):
+        cells = slice(ends[number], ends[number + 1])
+        assert torch.allclose(bound.forward[cells].float(), torch.tensor(1 / shape[1]), atol=1e-3)
+        assert (bound.backward[cells] == 0).all()
+    others = slice(ends[50], None)
+    assert not torch.equal(free.forward[others], bound.forward[others])
+    right = [matrix_of(one, shape) for one, shape in zip(EXAMPLES[:200], shapes, strict=False)]
+    taught = word_posteriors(sides, words, no_idea, PROCESS, right)
+
+    def error_of_others(found: Posteriors) -> float:
+        mean = (found.forward.float() + found.backward.float()) / 2
+        links = [
+            strong(mean[ends[number] : ends[number + 1]].numpy().reshape(shapes[number]))
+            for number in range(200, len(EXAMPLES))
+        ]
+        return score(links, [LinkLine("", one.links, one.links) for one in EXAMPLES[200:]]).aer
+
+    assert error_of_others(taught) < error_of_others(free)
+
+
+def matrix_of(example: Example, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    links = np.zeros(shape)
+    for source, target in example.links:
+        links[target, source] = 1
+    return links / links.sum(1, keepdims=True).clip(min=1), links / links.sum(0, keepdims=True).clip(min=1)

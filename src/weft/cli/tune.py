@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import tyro
 
+from weft.cli.options import choice
 from weft.config import CorpusConfig, TuneConfig
 from weft.config_io import split_settings, with_settings
 from weft.errors import WeftError
@@ -14,11 +15,18 @@ from weft.progress import say
 
 
 def tune(
-    what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE [TARGET] [SETTING=VALUE …]")],
+    what: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[FILE [TARGET]] [SETTING=VALUE …]", help_behavior_hint=""),
+    ] = (),
     /,
     *,
     model: str,
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="RUN")],
+    corrected: Annotated[str | None, choice("FILE", "links of no pair are known")] = None,
+    gold: Annotated[str | None, choice("FILE", "those in the file of --corrected")] = None,
+    gold_base: Literal[0, 1] = 1,
     force: bool = False,
 ) -> None:
     """Tune a small aligner to your own text or to a new language, in minutes on a CPU; it will be in RUN/aligner.
@@ -29,20 +37,33 @@ def tune(
             pairs=20000, merges=2000, languages='["de", "en"]' of a memory that has others, too.
         model: A name that `weft models` lists, or the folder of a small aligner.
         output: Folder for checkpoints and the new aligner.
+        corrected: Pairs whose links a person has corrected, beside other text or without it: the .jsonl file that the
+            page exports, of which checked pairs count, or a file of pairs with both sides, and --gold.
+        gold: Links of the pairs of --corrected, of words between spaces: `3-4` sure, `3p4` possible, or NAACL 2003's.
+        gold_base: The number of the first word of a sentence in --gold.
         force: Forget checkpoints and start again.
     """
     from weft.align.model_folder import find_model
     from weft.text.reading import Corpus
+    from weft.train.corrected_pairs import read_corrected
     from weft.train.distributed import join_processes
     from weft.train.tuning import tune
 
     files, settings = split_settings(what)
-    if not 1 <= len(files) <= 2:
+    if len(files) > 2:
         raise WeftError("give text as one file or as two, source and target")
+    if not files and corrected is None:
+        raise WeftError("give text as one file or as two, source and target, or pairs with their links by --corrected")
+    if [*files, corrected, gold].count("-") > 1:
+        raise WeftError("stdin (-) can be read only once")
+    if gold is not None and corrected is None:
+        raise WeftError("--gold has the links of --corrected: give the pairs, too")
     of_text = [one for one in settings if one.startswith("languages=")]
     config = with_settings(TuneConfig(), [one for one in settings if one not in of_text])
-    corpus = Corpus.of(files, languages=with_settings(CorpusConfig(), of_text).languages)
+    languages = with_settings(CorpusConfig(), of_text).languages
+    corpus = Corpus.of(files, languages=languages) if files else None
+    pairs = () if corrected is None else read_corrected(corrected, gold, gold_base)
     with join_processes() as process:
-        folder = tune(find_model(model), corpus, output, config, process, force)
+        folder = tune(find_model(model), corpus, output, config, process, force, pairs)
         if process.first:
             say(f"aligner: {folder}")

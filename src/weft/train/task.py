@@ -84,11 +84,12 @@ def encoded_sides(pairs: Iterable[tuple[str, str]], subwords: Subwords) -> tuple
     """Cut sentence pairs into pieces. Returns both sides of all pairs that have pieces on both."""
     encoded = [tuple(map(subwords.ids, pair)) for pair in pairs]
     sides = zip(*(pair for pair in encoded if all(pair)), strict=True)
-    source, target = (_side(list(side)) for side in (tuple(sides) or ((), ())))
+    source, target = (side_of(list(side)) for side in (tuple(sides) or ((), ())))
     return source, target
 
 
-def _side(sentences: Sequence[Sequence[int]]) -> Side:
+def side_of(sentences: Sequence[Sequence[int]]) -> Side:
+    """Return sentences, each given as its pieces, as one side of a text."""
     offsets = np.cumsum([0, *map(len, sentences)])
     return Side(np.array(list(itertools.chain.from_iterable(sentences)), np.int64), offsets)
 

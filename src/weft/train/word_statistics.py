@@ -60,9 +60,11 @@ class WordSide(NamedTuple):
     spellings: list[str]
 
     @classmethod
-    def of(cls, side: Side, subwords: Subwords) -> WordSide:
-        """Find the words that pieces make. No sentence may be empty."""
+    def of(cls, side: Side, subwords: Subwords, given: Sequence[np.ndarray] = ()) -> WordSide:
+        """Find the words that pieces make; for the first sentences, their numbers may be given. None may be empty."""
         begins = subwords.starts_word[side.ids]
+        for offset, own in zip(side.offsets, given, strict=False):
+            begins[offset : offset + len(own)] = np.diff(own, prepend=-1) > 0
         begins[side.offsets[:-1]] = True
         starts = np.flatnonzero(begins)
         offsets = np.searchsorted(starts, side.offsets)
@@ -89,9 +91,16 @@ class Posteriors(NamedTuple):
 
 
 def word_posteriors(
-    sides: tuple[Side, Side], words: tuple[WordSide, WordSide], attend: Attend, process: Process
+    sides: tuple[Side, Side],
+    words: tuple[WordSide, WordSide],
+    attend: Attend,
+    process: Process,
+    given: Sequence[tuple[np.ndarray, np.ndarray]] = (),
 ) -> Posteriors:
-    """Find how probable the links of all pairs are, given what a model attends to."""
+    """Find how probable the links of all pairs are, given what a model attends to.
+
+    For the first pairs, these probabilities, forward and backward, may be given; then others learn from them.
+    """
     lengths = np.stack([one.sentences.lengths for one in words], axis=1)  # (pairs, 2)
     batches = _batches(lengths)
     offsets = np.append(0, np.cumsum(lengths.prod(axis=1)))
@@ -109,6 +118,7 @@ def word_posteriors(
         for number in range(rounds):
             for batch, places, known in zip(batches, lexicon.places, attention, strict=True):
                 links = _links(directions, places, known, lengths[batch])
+                _put(given, links, batch)
                 for direction, own in zip(directions, links, strict=True):
                     direction.count(places, links[0] * links[1] if number else own)  # at first there is no agreement
                 progress.advance(1)
@@ -116,6 +126,7 @@ def word_posteriors(
                 direction.learn(jumps=number >= _UNORDERED)
         for batch, places, known in zip(batches, lexicon.places, attention, strict=True):
             links = _links(directions, places, known, lengths[batch])
+            _put(given, links, batch)
             for found, own in zip((forward, backward), links, strict=True):
                 for row, pair in enumerate(batch):
                     source, target = lengths[pair]
@@ -285,6 +296,14 @@ def _links(
     sizes = torch.from_numpy(lengths)
     forward, backward = (one.float() for one in attention)
     return directions[0].links(places, forward, sizes), directions[1].links(places.mT, backward.mT, sizes.flip(1)).mT
+
+
+def _put(given: Sequence[tuple[np.ndarray, np.ndarray]], links: tuple[Tensor, Tensor], batch: np.ndarray) -> None:
+    """Put the probabilities that are given for pairs of a batch in the place of those that were found."""
+    for row in np.flatnonzero(batch < len(given)):
+        for found, right in zip(links, given[batch[row]], strict=True):
+            found[row] = 0
+            found[row, : right.shape[0], : right.shape[1]] = torch.from_numpy(right)
 
 
 def hidden_markov(emissions: Tensor, alone: Tensor, jumps: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
