@@ -155,7 +155,13 @@ def command(lines: list[str], model: str, options: list[str]) -> dict[str, Any]:
     }
     rounded = {name: round(rate) for name, rate in rates.items()}
     times = {"single_pair": round(start, 1), "tenth": round(tenth, 1), "all": round(whole, 1)}
-    return {"options": options, "pairs": len(lines), "seconds": times, "pairs_per_second": rounded, "memory_mb": round(memory)}
+    return {
+        "options": options,
+        "pairs": len(lines),
+        "seconds": times,
+        "pairs_per_second": rounded,
+        "memory_mb": round(memory),
+    }
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from weft.align import onnx_aligner
 from weft.align.onnx_aligner import Aligner
 from weft.errors import WeftError
 
+LENGTHS = (2, 3, 5, 8, 11, 14, 18, 40, 130, 150)  # of sentences, in words
 PAIR = ("Casa veche .", "The old house .")
 
 
@@ -113,3 +114,18 @@ def test_a_shared_encoder_links_the_same_words_in_both_directions(shared_folder:
     assert [one.reversed() for one in turned] == found
     (mapped,) = (name for name, table in aligner._tables.items() if isinstance(table, np.memmap))
     assert mapped == "both.embedding.words.weight"
+
+
+@pytest.mark.parametrize("merge", ["mean", "best-cells"])
+def test_a_pair_has_the_links_and_the_score_beside_others_that_it_has_alone(merge: Any) -> None:
+    """Links are made of many pairs at once, padded to the longest."""
+    draw = random.Random(1)
+
+    def sentence() -> str:
+        return " ".join(draw.choices(["casa", "veche", "ploaie", "the", "old", "house", "."], k=draw.choice(LENGTHS)))
+
+    pairs = [(sentence(), sentence()) for _ in range(60)]
+    with Aligner("ro-en", cores=1, merge=merge) as aligner:
+        together = list(aligner.align(pairs))
+        alone = [aligner.align_one(*pair) for pair in pairs]
+    assert [(one.probabilities, one.score) for one in together] == [(one.probabilities, one.score) for one in alone]

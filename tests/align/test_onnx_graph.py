@@ -12,6 +12,7 @@ import pytest
 from weft.align.model_folder import AlignerFolder, array_layouts, encoder_names, read_aligner, table_names
 from weft.align.onnx_aligner import Sessions
 from weft.align.onnx_graph import COMPARE, OUTPUTS, SIDES, scorer_graphs
+from weft.align.windowed import LINK_CELLS
 from weft.config import AlignerConfig, EncoderConfig, TextConfig
 from weft.text.subwords import Subwords
 
@@ -72,11 +73,16 @@ def test_sentences_do_not_depend_on_those_beside_them(shared: bool, fast: bool) 
     generator = np.random.default_rng(3)
     sizes = generator.integers(1, 9, (50, 2)).tolist()
     pairs = [(generator.integers(2, 40, n).tolist(), generator.integers(2, 40, m).tolist()) for n, m in sizes]
-    together = sessions.encode(pairs)
-    for number, (n, m) in enumerate(sizes):
-        alone = sessions.encode([pairs[number]])
-        for ours, theirs in zip(sessions.compare(together, [number]), sessions.compare(alone, [0]), strict=True):
-            np.testing.assert_array_equal(ours[0, : m + 1, : n + 1], theirs[0, : m + 1, : n + 1])
+    sizes = [*sizes, [3, 900], [900, 3], [400, 400]]  # too many cells for one array
+    pairs += [([5] * n, [6] * m) for n, m in sizes[-3:]]
+    groups = list(sessions.attention(sessions.encode(pairs)))
+    assert len(groups) > 1 and sorted(number for numbers, *_ in groups for number in numbers) == list(range(53))
+    assert all(one.size <= LINK_CELLS for _, *attention in groups for one in attention)
+    for numbers, *together in groups:
+        for row, number in enumerate(numbers):
+            (_, *alone), (n, m) = next(sessions.attention(sessions.encode([pairs[number]]))), sizes[number]
+            for ours, theirs in zip(together, alone, strict=True):
+                np.testing.assert_array_equal(ours[row, : m + 1, : n + 1], theirs[0, : m + 1, : n + 1])
 
 
 @pytest.mark.parametrize("fast", [False, True])

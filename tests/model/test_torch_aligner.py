@@ -8,14 +8,16 @@ import numpy as np
 import pytest
 import torch
 
+from weft.align.alignment import Alignment
 from weft.align.model_folder import shipped_models
 from weft.align.onnx_aligner import Aligner
 from weft.cli.show import system_panels
 from weft.config import PRESETS, AlignmentConfig, Direction, OptimisationConfig
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
+from weft.model import torch_aligner
 from weft.model.system import AlignmentSystem
-from weft.model.torch_aligner import BEST_MERGE, scorer_aligner, system_aligner, word_attention
+from weft.model.torch_aligner import BEST_MERGE, TorchAligner, scorer_aligner, system_aligner, word_attention
 from weft.model.translation import TranslationModel
 
 PAIRS = [
@@ -51,6 +53,26 @@ def test_a_system_aligns_by_its_best_method_and_the_merge_that_suits_it(folder: 
     assert turned == alignment.reversed()
     with pytest.raises(WeftError, match="has no guided layers; its methods are forward-pass, optimised, bidirectional"):
         system_aligner(folder, "cpu", "guided")
+
+
+def test_links_do_not_depend_on_the_pairs_beside_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = AlignmentSystem.load(folder, torch.device("cpu"))
+    sentences = [
+        " ".join(["the old king", "regu-la vetu", "x"][: 1 + number % 3] * (1 + number % 5)) for number in range(20)
+    ]
+    pairs = list(zip(sentences, reversed(sentences), strict=True))
+
+    def alignments(batch_tokens: int, cells: int) -> list[Alignment]:
+        monkeypatch.setattr(torch_aligner, "LINK_CELLS", cells)
+        attend = system.attend("forward-pass")
+        aligner = TorchAligner(attend, system.subwords, system.device, "grow-diag", 0.0, batch_tokens=batch_tokens)
+        return list(aligner.align(pairs))
+
+    whole = alignments(8_000, 1_000_000)
+    assert any(one.links for one in whole)
+    for batch_tokens, cells in ((8_000, 1), (200, 1_000_000), (200, 700), (1, 1)):
+        for one, other in zip(whole, alignments(batch_tokens, cells), strict=True):
+            assert one.links == other.links and one.score == pytest.approx(other.score, abs=1e-5)
 
 
 def test_empty_sides_have_no_attention(folder: Path) -> None:

@@ -143,7 +143,7 @@ class BatchAttention:
     def scores(self) -> list[float]:
         """Return how well the sentences of each pair fit: the strongest cell of each piece, mean over both sides."""
         strength = (self.forward + self.backward) * self._pieces
-        best = (strength.max(1).sum(1) + strength.max(2).sum(1)) / 2
+        best = (_summed(strength.max(1)) + _summed(strength.max(2))) / 2
         return (best / np.maximum(self.source.pieces + self.target.pieces, 1)).tolist()
 
     def links(self, merge: Merge, threshold: float = 0.0) -> list[WordLinks]:
@@ -193,6 +193,11 @@ class BatchAttention:
 def _places(mask: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return what np.nonzero does, which takes longer."""
     return np.unravel_index(np.flatnonzero(mask), mask.shape)
+
+
+def _summed(rows: np.ndarray) -> np.ndarray:
+    """Return the sum of each row, added up from left to right: so padding changes no bit, as it may with np.sum."""
+    return np.cumsum(rows, 1)[:, -1]
 
 
 def _turned(cells: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import itertools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple, Self
@@ -21,7 +21,7 @@ import onnxruntime
 
 from weft.align.model_folder import open_model, read_aligner, table_names
 from weft.align.onnx_graph import COMPARE, SIDES, scorer_graphs
-from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, answers, batch_attention
+from weft.align.windowed import LINK_CELLS, Aligned, EncodedPair, Wanted, WindowedAligner, answers, batch_attention
 from weft.config import Merge
 from weft.errors import WeftError
 from weft.text.subwords import END
@@ -52,6 +52,19 @@ class States(NamedTuple):
             by_shape[source, target].append(number)
         for shape, numbers in by_shape.items():
             yield from _parts(numbers, max(shape))
+
+    def groups(self) -> Iterator[list[list[int]]]:
+        """Yield batches in groups: links are made faster of many pairs at once, if they are of similar length."""
+        group: list[list[int]] = []
+        for batch in sorted(self.batches(), key=lambda batch: self.lengths[1, batch[0]]):
+            both = [*group, batch]
+            longest = _padded(self.lengths[:, [one[0] for one in both]]).max(1)
+            if group and sum(map(len, both)) * longest.prod() > LINK_CELLS:
+                yield group
+                group = []
+            group.append(batch)
+        if group:
+            yield group
 
     def rows(self, side: int, batch: list[int]) -> np.ndarray:
         """Return which states are those of each pair, padded with −1. (batch, length)"""
@@ -95,17 +108,11 @@ class Sessions:
                 place += ids.size
         return States(values, starts.reshape(2, -1), lengths.reshape(2, -1))
 
-    def attention(self, pairs: list[tuple[list[int], list[int]]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the attention of both directions, given the ids of the sentences of pairs. (pairs, target, source)"""
-        states = self.encode(pairs)
-        source, target = _padded(states.lengths).max(1)
-        # All pairs in one array, though few are compared together: links are made faster of many pairs at once.
-        forward, backward = np.zeros((2, len(pairs), target, source), np.float32)
-        for batch in states.batches():
-            found = self.compare(states, batch)
-            _, target, source = found[0].shape
-            forward[batch, :target, :source], backward[batch, :target, :source] = found
-        return forward, backward
+    def attention(self, states: States) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Yield numbers of pairs and the attention of both directions, each (pairs, target, source)."""
+        for batches in states.groups():
+            forward, backward = zip(*(self.compare(states, batch) for batch in batches), strict=True)
+            yield list(itertools.chain.from_iterable(batches)), _stacked(forward), _stacked(backward)
 
     def compare(self, states: States, batch: list[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the attention of both directions for some of the pairs. (batch, target, source)"""
@@ -219,9 +226,14 @@ class Aligner(WindowedAligner):
             yield from aligned
 
     def _align_chunk(self, wanted: Wanted, pairs: list[EncodedPair]) -> list[Aligned]:
+        sessions, aligned = self._sessions(), []
         with self._failures():
-            forward, backward = self._sessions().attention([(pair.source.ids, pair.target.ids) for pair in pairs])
-        return list(answers(pairs, batch_attention(pairs, forward, backward), wanted))
+            states = sessions.encode([(pair.source.ids, pair.target.ids) for pair in pairs])
+            attention = list(sessions.attention(states))
+        for numbers, forward, backward in attention:
+            found = [pairs[number] for number in numbers]
+            aligned += answers(found, batch_attention(found, forward, backward), wanted)
+        return aligned
 
 
 load = Aligner
@@ -239,6 +251,16 @@ def _chunks(encoded: Iterable[EncodedPair], cores: int, most: int) -> list[list[
 
 def _padded(lengths: np.ndarray) -> np.ndarray:
     return -(-lengths // _STEP) * _STEP
+
+
+def _stacked(matrices: Sequence[np.ndarray]) -> np.ndarray:
+    """Return matrices of several batches, each (batch, target, source), in one array, padded with zeros."""
+    shapes = np.array([one.shape for one in matrices])
+    stacked, first = np.zeros((shapes[:, 0].sum(), *shapes[:, 1:].max(0)), np.float32), 0
+    for one in matrices:
+        stacked[first : first + len(one), : one.shape[1], : one.shape[2]] = one
+        first += len(one)
+    return stacked
 
 
 def _parts(numbers: list[int], length: int) -> Iterator[list[int]]:

@@ -24,6 +24,8 @@ SentencePair = tuple[Sentence, Sentence]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
 _AT_ONCE = 50_000  # characters; longer texts are counted in parts, as pieces take hundreds of times the size of text
+LINK_CELLS = 300_000
+"""Of the attention of pairs whose links are made together: of many at once, yet little enough for caches."""
 MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
 
 

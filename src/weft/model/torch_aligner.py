@@ -13,6 +13,7 @@ import torch
 from weft.align.attention_to_links import BatchAttention
 from weft.align.model_folder import ModelFolder, read_aligner
 from weft.align.windowed import (
+    LINK_CELLS,
     Aligned,
     EncodedPair,
     SentencePair,
@@ -35,7 +36,6 @@ from weft.text.words import Sentence
 _AHEAD = 2_000  # pairs that are read ahead and sorted by length
 _BATCH_TOKENS = 8_000
 _SCORER_TOKENS = 32_000
-_LINK_CELLS = 300_000  # of the attention of pairs whose links are made together
 BEST_MERGE: dict[Method, Merge] = {
     "forward-pass": "grow-diag",
     "optimised": "grow-diag",
@@ -132,7 +132,7 @@ class InFlight(NamedTuple):
         """Wait for it, and yield a few pairs at a time, so that what links are made of stays in the caches."""
         self.wait()
         forward, backward = (one.numpy() for one in self.attention)
-        size = max(1, _LINK_CELLS // forward[0].size)
+        size = max(1, LINK_CELLS // forward[0].size)
         for first in range(0, len(self.batch), size):
             part = self.batch[first : first + size]
             cells = (
