@@ -51,9 +51,9 @@ def run(script: str, folder: Path, **environment: str) -> None:
     assert result.returncode == 0 and not result.stderr, result.stderr
 
 
-def links(folder: Path, shard: str | None = None) -> list[str]:
+def links(folder: Path, shard: str | None = None, files: tuple[str, ...] = ("corpus.tsv",)) -> list[str]:
     output = folder / "expected"
-    align(Options(str(folder / "corpus.tsv"), fast=True, shard=shard, output=str(output)))
+    align(Options(*(str(folder / name) for name in files), fast=True, shard=shard, output=str(output)))
     return output.read_text().splitlines()
 
 
@@ -77,7 +77,7 @@ def test_gnu_parallel(folder: Path) -> None:
 def test_slurm(folder: Path) -> None:
     environment = {"SLURM_ARRAY_TASK_ID": "2", "SLURM_ARRAY_TASK_COUNT": "3", "SLURM_CPUS_PER_TASK": "1"}
     run(script_with("#SBATCH --array"), folder, **environment)
-    assert list(read_text(str(folder / "links" / "00002.zst"))) == links(folder, "2/3")
+    assert list(read_text(str(folder / "links" / "00002.zst"))) == links(folder, "2/3", ("corpus.de", "corpus.en"))
 
 
 def test_kubernetes(folder: Path) -> None:
