@@ -20,7 +20,7 @@ from weft.model.torch_folder import load_translation
 from weft.progress import say
 from weft.recipe import Recipe
 from weft.storage import write_text
-from weft.train.distributed import Process, end_at_once, join_processes
+from weft.train.distributed import Process, alone_in, end_at_once, join_processes
 from weft.train.export import save_aligner
 from weft.train.report import (
     MERGES,
@@ -53,7 +53,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
     """
     gold = read_gold_sets(recipe)  # bad gold is found before hours of training
     parts = Parts(recipe)
-    with join_processes() as process:
+    with join_processes() as process, alone_in(Path(recipe.run), "training", process):
         corpus = _prepared(recipe, process)
         if process.first:
             if force:

@@ -32,9 +32,9 @@ from weft.progress import say
 from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import END
-from weft.train.checkpoint import open_checkpoint, write_file
+from weft.train.checkpoint import open_tensors, write_file
 from weft.train.corrected_pairs import CorrectedPair
-from weft.train.distributed import Process, end_at_once
+from weft.train.distributed import Process, alone_in, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
 from weft.train.loop import train_stage
@@ -64,7 +64,7 @@ def tune(
     Returns the folder of the new aligner, ``run/aligner``. Goes on where it stopped, with the same text, model and
     settings; ``force`` starts again. Raises WeftError if the text is too small to learn from.
     """
-    with end_at_once(process):
+    with end_at_once(process), alone_in(run, "tuning", process):
         return _tuned(model, Chosen.of(corpus, corrected, config, process.first), run, config, process, force)
 
 
@@ -126,7 +126,7 @@ def _counted(text: TuningText, attend: Attend, folder: Path, settings: dict[str,
         write_file(path, word_posteriors(text.sides, text.words, attend, process, given)._asdict())
         finish(folder, settings, time.perf_counter() - began)
     process.wait()
-    with open_checkpoint(path, process.device) as file:
+    with open_tensors(path, process.device) as file:
         found = Posteriors(*map(file.get_tensor, Posteriors._fields))
     if process.first and len(text) > len(text.taught):
         what = (
