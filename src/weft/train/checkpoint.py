@@ -88,8 +88,10 @@ class Checkpoints:
         return int(metadata["update"]), float(metadata["seconds"])
 
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
-        """Return the mean of the model's weights over all checkpoints that are kept."""
+        """Return the mean of the model's weights over all checkpoints that are kept; its own if there are none."""
         paths = self.paths()
+        if not paths:  # there was nothing to train
+            return module.state_dict()
         total: dict[str, Tensor] = {}
         for path in paths:
             with open_tensors(path, torch.device("cpu"), _GO_ON) as file:

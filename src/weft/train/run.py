@@ -186,12 +186,12 @@ class Run:
     def _distil(self) -> None:
         """Train a small scorer that knows what the systems know, and make an aligner of it that needs no torch."""
         parts, config, process = self.parts, self.recipe.scorer, self.process
-        first, pairs = parts.systems[0], config.refine.pairs or config.pairs
-        text = self._text(first, config.training, config.pairs)
+        rows_of, pairs = parts.systems[0], config.refine.pairs or config.pairs
+        text = self._text(rows_of, config.training, config.pairs)
         scorer = train_scorer(self._systems, config, text, parts.distil.folder, self._below(parts.distil), process)
         if parts.refine is not None:
             settings = {**self._below(parts.refine), **binding_settings(**{"scorer.refine": config.refine})}
-            own_text = self._text(first, config.refine.training, pairs)
+            own_text = self._text(rows_of, config.refine.training, pairs)
             scorer = refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
         if parts.fast is not None:
