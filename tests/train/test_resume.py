@@ -187,6 +187,17 @@ def test_a_checkpoint_with_other_weights_is_named(tmp_path: Path) -> None:
         load_weights(tmp_path / "missing", part)
 
 
+def test_a_checkpoint_too_many_is_not_averaged(tmp_path: Path) -> None:
+    """A kill may come after a checkpoint was written and before the oldest one was removed."""
+    part = torch.nn.Linear(2, 3)
+    for update, keep in ((1, 2), (2, 2), (3, 3)):
+        with torch.no_grad():
+            part.weight.fill_(update)
+        Checkpoints(tmp_path, {}, keep).save(update, 1.0, part, [])
+    found = Checkpoints(tmp_path, {}, keep=2).averaged_weights(part)
+    assert torch.equal(found["weight"], torch.full((3, 2), 2.5))
+
+
 def test_a_full_disk_ends_in_one_line_and_keeps_the_last_checkpoint(recipe_file: Path) -> None:
     run = recipe_file.parent / "run"
     subprocess.run([*TRAIN, recipe_file, "training.minutes=0.02"], check=True, capture_output=True)

@@ -88,8 +88,8 @@ class Checkpoints:
         return int(metadata["update"]), float(metadata["seconds"])
 
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
-        """Return the mean of the model's weights over all checkpoints that are kept; its own if there are none."""
-        paths = self.paths()
+        """Return the mean of the model's weights over the checkpoints to keep; its own if there are none."""
+        paths = self.paths()[-self.keep :]  # a kill may have left one more
         if not paths:  # there was nothing to train
             return module.state_dict()
         total: dict[str, Tensor] = {}
