@@ -121,8 +121,6 @@ class Options:
         self._check_tables([output for output in self.outputs if is_table(output.file)])
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
-        if self.languages and self.languages[0] == self.languages[1]:
-            raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
 
     def _check_tables(self, tables: list[Output]) -> None:
         """Raise WeftError for what Parquet files cannot do."""
