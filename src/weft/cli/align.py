@@ -184,8 +184,13 @@ class Written(NamedTuple):
         return self.pairs
 
 
-def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
+def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
+    align_text(options)
+
+
+def align_text(options: Options, shown_as: str = "") -> int:
+    """Align as the command does. Returns the number of pairs; warnings call the text ``shown_as``, if that is given."""
     options.check()
     corpus = Corpus.of(options.inputs, options.input_format, options.languages or ())
     plan = plan_aligner(
@@ -228,7 +233,8 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
         blocks = part.text.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], part.lines[done:])
         blocks = (replace(block, first_line=block.first_line + skipped) for block in blocks)
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
-        warnings = Warnings(progress, f"the output has {gap} for it", options.strict, lambda: lines_before() - skipped)
+        instead = f"the output has {gap} for it"
+        warnings = Warnings(progress, instead, options.strict, lambda: lines_before() - skipped, shown_as)
         pairs = 0
         tasks = with_token_lines(blocks, options.choices, skipped + part.lines.start + done, to_end=part.is_last)
         for file, output in zip(files, outputs, strict=True):
