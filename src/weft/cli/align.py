@@ -35,7 +35,7 @@ from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
-from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard
+from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard, check_stdin
 from weft.text.words import Sentence
 
 if TYPE_CHECKING:
@@ -204,6 +204,7 @@ def align_text(options: Options, shown_as: str = "") -> int:
         threshold=options.threshold,
         fast=options.fast,
     )
+    check_stdin(options.files_read)
     for one in options.choices:
         one.check()
     outputs = options.outputs

@@ -99,13 +99,12 @@ class Manifest:
                 content = file.read()
         try:
             read = json.loads(content)
-            is_ours, before = read["format"] == _FORMAT, dict(read["settings"])
-            results = {one["output"]: one for one in read["files"] if one.keys() == _RESULT}
-            is_ours &= len(results) == len(read["files"])
+            if read["format"] != _FORMAT or any(one.keys() != _RESULT for one in read["files"]):
+                raise ValueError
+            before, results = dict(read["settings"]), {one["output"]: one for one in read["files"]}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            is_ours = False
-        if not is_ours:
-            raise WeftError(f"{folder}/manifest.json: not of the format '{_FORMAT}'; choose another folder")
+            problem = f"not of the format '{_FORMAT}'; choose another folder"
+            raise WeftError(f"{folder}/manifest.json: {problem}") from None
         for name, value in settings.items():
             if before.get(name) != value:
                 raise WeftError(

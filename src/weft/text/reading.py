@@ -142,8 +142,7 @@ class Corpus:
             raise WeftError(f"{len(self.source)} source files but {len(self.target)} target files: give one for one")
         if bool(self.files) == bool(self.source):
             raise WeftError("give parallel text either as files with both sides or as source files and target files")
-        if (self.files + self.source + self.target).count("-") > 1:
-            raise WeftError("stdin (-) can be read only once")
+        check_stdin(self.files + self.source + self.target)
         if self.languages and len(set(self.languages)) < 2:
             raise WeftError(f"a pair has two different languages, not {self.languages[0]} twice")
         for name in self.files + self.source + self.target:
@@ -234,6 +233,12 @@ class Corpus:
                 yield [Lines(side) for side in stack.enter_context(open_archive(names[0], self.languages))]
             else:
                 yield [stack.enter_context(open_lines(name, self.span)) for name in names]
+
+
+def check_stdin(names: Iterable[str | None]) -> None:
+    """Raise WeftError if stdin is among the files more than once."""
+    if list(names).count("-") > 1:
+        raise WeftError("stdin (-) can be read only once")
 
 
 def kind_of(name: str) -> str:
