@@ -238,7 +238,7 @@ def test_a_memory_of_three_languages_needs_two_codes(tmp_path: Path) -> None:
     for options, problem in [
         ([], f"{memory}:4: more than two languages (en-GB, fr, ro-RO): say which two to read with --languages"),
         (["--languages", "ro", "de"], f"{memory}: no entry has both ro and de; its languages: en-GB, fr, ro-RO"),
-        (["--languages", "ro", "ro"], "--languages needs two different languages, not ro twice"),
+        (["--languages", "ro", "ro"], "a pair has two different languages, not ro twice"),
     ]:
         refused = weft(*RO_EN, memory, *options)
         assert refused.returncode == 1 and refused.stderr.startswith(f"weft: {problem}".encode())

@@ -142,12 +142,15 @@ class Warnings:
         instead: str = "",
         strict: bool = False,
         lines_before: Callable[[], int] = lambda: 0,
+        shown_as: str = "",
     ) -> None:
         """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them.
 
         ``lines_before`` returns how many lines the file has before those that are counted; it is called if one is bad.
+        ``shown_as`` is what warnings call the file, if not by its name.
         """
         self._progress, self._instead, self._strict, self._lines_before = progress, instead, strict, lines_before
+        self._shown_as = shown_as
         self._count = 0
         self._is_first = True
 
@@ -155,7 +158,7 @@ class Warnings:
         """Warn of the bad lines of a block. Raises WeftError if none is wanted, or if the first block has no other."""
         pairs = len(answer.lines)
         bad = [
-            BadLine(one.file, one.line + self._lines_before(), one.problem)
+            BadLine(self._shown_as or one.file, one.line + self._lines_before(), one.problem)
             for one in sorted(answer.bad, key=lambda one: one.line)
         ]
         if bad and self._strict:
