@@ -30,6 +30,7 @@ from weft.workers import available_cores
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _CHUNK_NUMBERS = 1 << 20  # in the states of pairs that are encoded before they are compared: 4 MB
 _BATCH_PIECES = 1_024
+_LONG = 256  # pieces of a sentence whose memory is given back: its attention takes tens of megabytes
 _STEP = 8  # sentences are padded to a multiple of this to compare them
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
 
@@ -85,6 +86,8 @@ class Sessions:
             name: onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"], enable_fallback=0)
             for name, graph in graphs.items()
         }
+        self._giving_back = onnxruntime.RunOptions()
+        self._giving_back.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self._tables = tables
         self._width = self._sessions[COMPARE].get_inputs()[0].shape[1]  # of states
 
@@ -100,9 +103,10 @@ class Sessions:
         starts, place = np.zeros_like(lengths), 0
         for (encoder, length), numbers in by_length.items():
             tables = {name: self._tables[name] for name in table_names(encoder)}
+            options = self._giving_back if length > _LONG else None
             for part in _parts(numbers, length):
                 ids = np.array([[*sentences[number][1], END] for number in part], np.int64)
-                (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables})
+                (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables}, options)
                 values[place : place + ids.size] = np.asarray(states).reshape(ids.size, -1)
                 starts[part] = np.arange(place, place + ids.size, length)
                 place += ids.size
