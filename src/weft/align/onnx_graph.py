@@ -160,7 +160,7 @@ class _Graph:
         quantised = self.quantised(states, layer)
         parts = [self.product(quantised, layer, slice(first, first + width)) for first in (0, width, 2 * width)]
         if self._exact:
-            attended = self.exact_attention(*(self.precise(part) for part in parts))
+            attended = self.exact_attention(*parts)
         else:
             attended = self("Attention", *parts, q_num_heads=heads, kv_num_heads=heads)
         return self.linear(attended, f"{name}.output")
@@ -170,13 +170,13 @@ class _Graph:
         width, heads = self._shape.width, self._shape.heads
         divided = self.constant([0, 0, heads, width // heads], np.int64)
         queries, keys, values = (
-            self("Transpose", self("Reshape", one, divided), perm=order)
+            self.precise(self("Transpose", self("Reshape", one, divided), perm=order))
             for one, order in ((queries, [0, 2, 1, 3]), (keys, [0, 2, 3, 1]), (values, [0, 2, 1, 3]))
         )
         scale = self.precise(self.constant((width // heads) ** -0.5))
         weights = self("Softmax", self("Mul", self("MatMul", queries, keys), scale), axis=-1)
-        by_place = self("Transpose", self("MatMul", weights, values), perm=[0, 2, 1, 3])
-        return self.rounded("Reshape", by_place, self.constant([0, 0, width], np.int64))
+        by_place = self("Transpose", self.rounded("MatMul", weights, values), perm=[0, 2, 1, 3])
+        return self("Reshape", by_place, self.constant([0, 0, width], np.int64))
 
     def words(self, encoder: str) -> str:
         """Look up embeddings, scaled by √width as in all models. (batch, length, width)"""
