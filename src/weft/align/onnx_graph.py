@@ -151,8 +151,16 @@ class _Graph:
         return self.product(self.quantised(states, layer, positive), layer, output=output)
 
     def norm(self, states: str, name: str) -> str:
-        inputs = [self.precise(one) for one in (states, self.learned(f"{name}.weight"), self.learned(f"{name}.bias"))]
-        return self.rounded("LayerNormalization", *inputs, axis=-1, epsilon=_EPSILON)
+        weight, bias = self.learned(f"{name}.weight"), self.learned(f"{name}.bias")
+        if not self._exact:
+            return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=_EPSILON)
+        centred = self("Sub", states, self.mean(states))
+        variance = self("Add", self.mean(self("Mul", centred, centred)), self.constant(_EPSILON))
+        return self("Add", self("Mul", self("Div", centred, self("Sqrt", variance)), weight), bias)
+
+    def mean(self, values: str) -> str:
+        """Compute the mean of the last axis."""
+        return self.rounded("ReduceMean", self.precise(values), self.constant([-1], np.int64))
 
     def attention(self, states: str, name: str) -> str:
         """Apply self-attention within each sentence."""
