@@ -42,7 +42,7 @@ class Options:
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """Parallel text in any form that weft align reads; - is stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")]

@@ -17,13 +17,15 @@ from weft.text.reading import Form
 
 def prepare(
     what: Annotated[
-        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[FILE … | RECIPE] [SETTING=VALUE …]")
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[FILE … | RECIPE] [SETTING=VALUE …]", help_behavior_hint=""),
     ] = (),
     /,
     *,
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None,
-    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
-    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER", help_behavior_hint="")] = None,
+    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …", help_behavior_hint="")] = (),
+    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …", help_behavior_hint="")] = (),
     input_format: Form = "auto",
     force: bool = False,
 ) -> None:

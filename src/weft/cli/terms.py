@@ -35,7 +35,7 @@ class Options:
     """Lines of term TAB translation; several translations have | between them, or a line each."""
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """Parallel text as people write it, in any form that weft align reads; - is stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
     inflected: bool = False

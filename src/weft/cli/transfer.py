@@ -46,7 +46,9 @@ class Options:
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """XLIFF (.xlf, .xliff), TMX (.tmx), HTML (.html, .htm); or lines of source with markup TAB target without, or
     another form that weft align reads; - is stdin."""
-    translation: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TRANSLATION]")] = ""
+    translation: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TRANSLATION]", help_behavior_hint="")] = (
+        ""
+    )
     """Of an HTML page: what --extract has written, translated line by line. Of lines: the target side, if the file has
     only the source side."""
     _: KW_ONLY
