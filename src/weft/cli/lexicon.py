@@ -112,7 +112,7 @@ def lexicon(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     corpus = Corpus.of(files, options.input_format, options.languages or ())
     with Progress() as progress:
         write_lexicon(options.output, _counted(options, corpus, settings, progress), settings, progress)
-    say(f"lexicon: {options.output}")
+    say(f"{options.output}: " + ", ".join(sorted(path.name for path in options.output.iterdir())))
 
 
 def _counted(options: Options, corpus: Corpus, settings: LexiconSettings, progress: Progress) -> Iterator[BlockCounts]:

@@ -84,7 +84,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
             for row in itertools.chain.from_iterable(pairs):
                 out.write(write(row))
                 counts[row.verdict] += 1
-    say(f"terms: {counts.total():,}: " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
+    say(f"terms found: {counts.total():,}; " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
     wrong = counts["other"] + counts["missing"]
     if options.fail and wrong:
         raise WeftError(f"{wrong:,} of {counts.total():,} terms are not translated as agreed")
