@@ -56,5 +56,6 @@ def prepare(
     of_corpus = [one for one in settings if one.startswith(("languages=", "contract_french="))]
     text = CorpusConfig(files=tuple(files), source=source, target=target, form=input_format)
     config = with_settings(PrepareConfig(), [one for one in settings if one not in of_corpus])
-    with remedy_for_bad_lines("fix the line, or leave such lines out with skip_bad=true"):
+    sides = "; text in two files is --source corpus.de --target corpus.en" if len(files) == 2 else ""
+    with remedy_for_bad_lines(f"fix the line, or leave such lines out with skip_bad=true{sides}"):
         say(report(prepare([with_settings(text, of_corpus)], config, output, force)))
