@@ -46,6 +46,16 @@ def test_values_are_toml_or_plain_text() -> None:
     assert values == {"a": {"b": 1, "c": [1, 2]}, "name": "some text", "x": {"y": True}}
 
 
+def test_an_integer_that_is_no_float_is_refused() -> None:
+    with pytest.raises(WeftError, match="settings: ratio must be of type float, not 1000"):
+        with_settings(PrepareConfig(), ["ratio=1" + "0" * 400])
+
+
+def test_a_setting_may_be_longer_than_the_name_of_a_file() -> None:
+    long = "files=" + "x" * 5_000
+    assert split_settings(["text.tsv", long]) == (["text.tsv"], [long])
+
+
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a=b").touch()

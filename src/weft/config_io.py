@@ -6,9 +6,11 @@ effect is recorded. All commands take settings in one form, ``name=value``, such
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import json
+import os
 import re
 import reprlib
 import tomllib
@@ -84,7 +86,8 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
             raise WeftError(f"{where} must be a list, not {reprlib.repr(value)}")
         return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        with contextlib.suppress(OverflowError):  # one of hundreds of digits is no float
+            return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise WeftError(f"{where} must be of type {hint.__name__}, not {reprlib.repr(value)}")
     return value
@@ -128,7 +131,7 @@ def with_settings(config: Config, settings: Sequence[str]) -> Config:
 
 def is_setting(argument: str) -> bool:
     """Tell whether an argument of the command line is a setting; a file of that name counts as a file."""
-    return bool(_SETTING.match(argument)) and not Path(argument).exists()
+    return bool(_SETTING.match(argument)) and not os.path.exists(argument)  # which may be too long for a name
 
 
 def split_settings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
