@@ -13,9 +13,12 @@ SHOWN = ("*.md", "CITATION.cff", "LICENSE", "docs/**/*.*", "examples/**/*.*", "s
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Take the pages of the navigation from the table in README.md."""
-    table = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Read\n")[2]
-    config.nav = ["README.md", *dict.fromkeys(re.findall(r"\(([\w./-]+\.md)\)", table))]
+    """Take the pages of the navigation from the tables in README.md, a section from each."""
+    tables = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Read\n")[2]
+    sections = re.findall(r"^\| ([\w ]+) \| \|\n((?:\|.*\n)+)", tables, re.MULTILINE)
+    config.nav = [{"weft": "README.md"}]
+    for title, rows in sections:
+        config.nav.append({title.capitalize(): list(dict.fromkeys(re.findall(r"\(([\w./-]+\.md)\)", rows)))})
     return config
 
 

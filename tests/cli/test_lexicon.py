@@ -34,7 +34,7 @@ def links() -> str:
 def test_text_is_aligned_and_counted(tmp_path: Path, links: str) -> None:
     done = weft(TEXT, "-o", tmp_path / "aligned")
     assert (done.returncode, done.stdout) == (0, b""), done.stderr
-    assert done.stderr.decode() == f"lexicon: {tmp_path / 'aligned'}\n"
+    assert done.stderr.decode() == f"{tmp_path / 'aligned'}: dictionary.tsv, lex.s2t, lex.t2s\n"
     assert sorted(files(tmp_path / "aligned")) == ["dictionary.tsv", "lex.s2t", "lex.t2s"]
     (tmp_path / "links").write_text(links)
     assert weft(TEXT, "--links", tmp_path / "links", "-o", tmp_path / "linked").returncode == 0

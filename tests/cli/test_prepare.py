@@ -80,3 +80,10 @@ def test_two_languages_of_a_memory(tmp_path: Path) -> None:
     assert made.manifest.counts["kept"] == 3 and "baum" in made.subwords.decode(made.source[0].tolist())
     with pytest.raises(WeftError, match="more than two languages"):
         prepare((str(memory), "merges=5"), output=tmp_path / "other")
+
+
+def test_two_sides_given_as_shards_are_told_how_to_be_given(tmp_path: Path) -> None:
+    (tmp_path / "text.de").write_text("Haus\n")
+    (tmp_path / "text.en").write_text("house\n")
+    with pytest.raises(WeftError, match=r"text in two files is --source corpus\.de --target corpus\.en$"):
+        prepare((str(tmp_path / "text.de"), str(tmp_path / "text.en")), output=tmp_path / "out")

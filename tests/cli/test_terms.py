@@ -39,7 +39,7 @@ def test_a_line_for_each_term_and_a_summary(folder: Path) -> None:
     ]
     assert done.returncode == 0
     assert "text.tsv:3: expected two columns" in done.stderr and "its terms are not checked" in done.stderr
-    assert done.stderr.splitlines()[-1] == "terms: 3: 2 ok, 0 inflected, 1 other, 0 missing"
+    assert done.stderr.splitlines()[-1] == "terms found: 3; 2 ok, 0 inflected, 1 other, 0 missing"
 
 
 def test_other_forms_json_and_the_exit_code(folder: Path) -> None:

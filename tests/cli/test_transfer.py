@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -39,7 +40,10 @@ def transfer(*arguments: object, stdin: str = "") -> subprocess.CompletedProcess
 
 def output_of(*arguments: object, stdin: str = "") -> str:
     result = transfer(*arguments, stdin=stdin)
-    assert result.returncode == 0 and not result.stderr, result.stderr
+    summaries = [
+        line for line in result.stderr.splitlines() if re.search(r": (?:tags were put into|no target lacks)", line)
+    ]
+    assert result.returncode == 0 and result.stderr.splitlines() == summaries[:1], result.stderr
     return result.stdout
 
 
@@ -115,6 +119,8 @@ def test_xliff(tmp_path: Path) -> None:
     assert output_of(again) == XLIFF.format(PLACED)
     moved = XLIFF.format(PLACED).replace('<g id="1">Meine</g> Schwester', 'Meine <g id="1">Schwester</g>')
     assert output_of(again, "--all") == moved
+    assert transfer(path).stderr == f"{path}: tags were put into 1 target\n"
+    assert transfer(again).stderr.startswith(f"{again}: no target lacks tags, or it is approved; nothing has changed")
 
 
 def test_any_encoding(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ class TaggedTokens:
         self._columns = len(rows[0])
         for number, row in enumerate(rows, unit.line + len(self._head)):
             if len(row) < 2 or not row[0].strip() or not is_tag(row[-1]):
-                problem = "expected a token and, in the last column, a tag such as O, B-PER or I-PER"
+                problem = "expected a token and, in the last column, a tag: O, B-PER … (parts of speech: CoNLL-U)"
                 raise BadLine(unit.file, number, problem)
             if len(row) != self._columns:
                 problem = f"has {len(row)} columns, but the first line of its sentence {self._columns}"

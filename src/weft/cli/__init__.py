@@ -70,7 +70,7 @@ def main() -> None:
         tyro.extras.subcommand_cli_from_dict(
             _COMMANDS,
             prog="weft",
-            description="Neural word alignment from parallel text alone.",
+            description="Neural word alignment from parallel text alone. `weft --version` says which weft this is.",
             config=(tyro.conf.FlagCreatePairsOff,),
             args=settings_first(sys.argv[1:]),
         )

@@ -51,7 +51,7 @@ class Options:
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """Lines of source TAB target or source ||| target, words between spaces; .jsonl, .parquet; .tmx, .xlf, .po or an
     OPUS .zip, mostly with --raw; or the source side alone; also .gz, .xz and .zst; - is stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
     model: Annotated[str | None, choice("NAME", "multi")] = None

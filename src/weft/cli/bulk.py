@@ -30,7 +30,9 @@ _ALIGN = (
 class Options:
     """The options of the command, with their help."""
 
-    inputs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|FOLDER…")]
+    inputs: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="FILE|FOLDER…", help_behavior_hint="(required)")
+    ]
     """Files with both sides, in any form that weft align reads, or folders of them: paths that all nodes share, or
     addresses such as s3://bucket/folder."""
     _: KW_ONLY

@@ -27,7 +27,7 @@ from weft.storage import write_text
 
 
 def demo(
-    folder: Annotated[Path, tyro.conf.Positional] = Path("weft-demo"),
+    folder: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="[FOLDER]")] = Path("weft-demo"),
     /,
     *,
     pairs: int = 20_000,

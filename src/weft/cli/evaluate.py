@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 import tyro
 
-from weft.cli.options import Output
+from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import WeftError, printable
 from weft.links import GoldFile, open_gold, read_links
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    gold: Annotated[str, tyro.conf.Positional],
-    systems: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SYSTEM …")],
+    gold: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="GOLD")],
+    systems: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="SYSTEM …", help_behavior_hint="(required)")
+    ],
     /,
     *,
-    source: str | None = None,
-    target: str | None = None,
+    source: Annotated[str | None, choice("FILE", "links are not checked")] = None,
+    target: Annotated[str | None, tyro.conf.arg(metavar="FILE", help_behavior_hint="")] = None,
     gold_base: Literal[0, 1] = 1,
     gold_format: Literal["auto", "links", "naacl"] = "auto",
     content_words: bool = False,

@@ -8,8 +8,10 @@ import tyro
 
 
 def experiments(
-    file: Annotated[str, tyro.conf.Positional] = "reproduction",
-    settings: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]")] = (),
+    file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "reproduction",
+    settings: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[SETTING=VALUE …]", help_behavior_hint="")
+    ] = (),
     /,
 ) -> None:
     """Make the paper's experiments again and write a report; what is finished is not done again.

@@ -42,7 +42,7 @@ class Options:
 
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """Parallel text in any form that weft align reads; - is stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")]
@@ -111,7 +111,7 @@ def lexicon(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     corpus = Corpus.of(files, options.input_format, options.languages or ())
     with Progress() as progress:
         write_lexicon(options.output, _counted(options, corpus, settings, progress), settings, progress)
-    say(f"lexicon: {options.output}")
+    say(f"{options.output}: " + ", ".join(sorted(path.name for path in options.output.iterdir())))
 
 
 def _counted(options: Options, corpus: Corpus, settings: LexiconSettings, progress: Progress) -> Iterator[BlockCounts]:

@@ -9,11 +9,13 @@ import tyro
 from weft.progress import say
 
 
-def models(name: Annotated[str, tyro.conf.Positional] = "", /) -> None:
+def models(
+    name: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[NAME]", help_behavior_hint="")] = "", /
+) -> None:
     """List the aligners that come with weft, or show the card of one.
 
     Args:
-        name: One of them, or a model folder.
+        name: The one whose card to show, or a model folder.
     """
     show_card(name) if name else list_models()
 

@@ -16,9 +16,7 @@ def page(
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")],
     model: Annotated[str | None, choice("NAME", "multi")] = None,
 ) -> None:
-    """Write a page that aligns sentences in the browser.
-
-    Put the folder on any web space, or open its index.html. The model is part of it: nothing is sent anywhere.
+    """Write a page that aligns in the browser and sends nothing anywhere: `weft page -o page`, open page/index.html.
 
     Args:
         output: Folder for the page; a page that is there is replaced.
@@ -28,4 +26,4 @@ def page(
 
     write_page(output, model)
     size = sum(path.stat().st_size for path in output.rglob("*") if path.is_file())
-    say(f"weft page: {output / 'index.html'} ({size / 1e6:.1f} MB with all that it loads)")
+    say(f"{output / 'index.html'}: open it in a browser ({size / 1e6:.1f} MB with all that it loads)")

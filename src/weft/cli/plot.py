@@ -10,10 +10,12 @@ import tyro
 
 def plot(
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")],
-    others: Annotated[tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[RUN …]")] = (),
+    others: Annotated[
+        tuple[Path, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[RUN …]", help_behavior_hint="")
+    ] = (),
     /,
     *,
-    output: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("loss.png"),
+    output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="FILE")] = Path("loss.png"),
 ) -> None:
     """Draw the loss curves of runs into one picture.
 

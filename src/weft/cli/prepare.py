@@ -17,13 +17,15 @@ from weft.text.reading import Form
 
 def prepare(
     what: Annotated[
-        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[FILE … | RECIPE] [SETTING=VALUE …]")
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="[FILE … | RECIPE] [SETTING=VALUE …]", help_behavior_hint=""),
     ] = (),
     /,
     *,
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER")] = None,
-    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
-    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …")] = (),
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FOLDER", help_behavior_hint="")] = None,
+    source: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …", help_behavior_hint="")] = (),
+    target: Annotated[tuple[str, ...], tyro.conf.arg(metavar="FILE …", help_behavior_hint="")] = (),
     input_format: Form = "auto",
     force: bool = False,
 ) -> None:
@@ -56,5 +58,6 @@ def prepare(
     of_corpus = [one for one in settings if one.startswith(("languages=", "contract_french="))]
     text = CorpusConfig(files=tuple(files), source=source, target=target, form=input_format)
     config = with_settings(PrepareConfig(), [one for one in settings if one not in of_corpus])
-    with remedy_for_bad_lines("fix the line, or leave such lines out with skip_bad=true"):
+    sides = "; text in two files is --source corpus.de --target corpus.en" if len(files) == 2 else ""
+    with remedy_for_bad_lines(f"fix the line, or leave such lines out with skip_bad=true{sides}"):
         say(report(prepare([with_settings(text, of_corpus)], config, output, force)))

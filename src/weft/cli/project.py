@@ -40,7 +40,7 @@ class Options:
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
     """The sentences with their labels: tokens with IOB tags, CoNLL-U, or JSONL with spans; also .gz, .xz and .zst; - is
     stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The translations, a line each; not needed for JSONL that has both sides."""
     _: KW_ONLY
     format: FormName = "auto"

@@ -28,10 +28,10 @@ _GRACE = 5.0  # seconds, beside the time that a request may take, until the serv
 class Options:
     """The options of the command, with their help."""
 
-    host: str = "127.0.0.1"
+    host: Annotated[str, tyro.conf.arg(metavar="ADDRESS")] = "127.0.0.1"
     """The address to listen on; 0.0.0.0 for all of this machine's, which others can reach."""
     port: int = 8000
-    """0: any that is free."""
+    """The port to listen on; 0: any that is free."""
     model: Annotated[tuple[str, ...], tyro.conf.UseAppendAction, choice("NAME", "multi")] = ()
     """A name that `weft models` lists, or the folder of a small aligner. May be repeated; the first is the default."""
     token_file: Annotated[str | None, choice("FILE", "the variable WEFT_TOKEN; without it, anyone may ask")] = None
@@ -39,13 +39,13 @@ class Options:
     batch: int = 256
     """How many sentence pairs of several requests are aligned together at most; 1: each alone."""
     most_bytes: int = 2_000_000
-    """Of the body of a request; more gets status 413."""
+    """Bytes that the body of a request may have; more gets status 413."""
     most_requests: int = 128
-    """That are being answered or wait for it; more get status 429."""
+    """Requests that are being answered or wait for it; more get status 429."""
     most_connections: int = 400
-    """At a time; if there are more, those that send nothing are closed."""
+    """Connections at a time; if there are more, those that send nothing are closed."""
     seconds: float = 30.0
-    """That a request may take; then it gets status 504."""
+    """Seconds that a request may take; then it gets status 504."""
     patience: float = 10.0
     """Seconds that a client may take to send a request, or to take its answer."""
     no_page: bool = False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import tyro
 
 from weft.align.pictures import Panel, Picture, draw, terminal_grid
+from weft.cli.options import choice
 from weft.errors import WeftError
 from weft.links import LinkLine, open_gold, read_links
 from weft.text.reading import check_stdin, read_text, side_by_side
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
 def show(
     source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
     target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TARGET")],
-    links: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[LINKS …]")] = (),
+    links: Annotated[
+        tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="[LINKS …]", help_behavior_hint="")
+    ] = (),
     /,
     *,
-    model: str | None = None,
+    model: Annotated[str | None, choice("NAME", "only files of links are shown")] = None,
     line: Annotated[tuple[int, ...], tyro.conf.arg(metavar="N …")] = (1,),
-    gold: str | None = None,
+    gold: Annotated[str | None, choice("FILE", "no frames")] = None,
     gold_base: Literal[0, 1] = 1,
     new: bool = False,
-    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
+    output: Annotated[Path | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None,
 ) -> None:
     """Show the links of a sentence pair as a matrix, in the terminal or as a picture.
 

@@ -15,8 +15,8 @@ from weft.text.reading import check_stdin, side_by_side
 
 
 def symmetrize(
-    forward: Annotated[str, tyro.conf.Positional],
-    backward: Annotated[str, tyro.conf.Positional],
+    forward: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="FORWARD")],
+    backward: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="BACKWARD")],
     /,
     *,
     merge: Symmetrisation = "grow-diag",

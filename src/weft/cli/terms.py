@@ -35,7 +35,7 @@ class Options:
     """Lines of term TAB translation; several translations have | between them, or a line each."""
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """Parallel text as people write it, in any form that weft align reads; - is stdin."""
-    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]")] = ""
+    target: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TARGET]", help_behavior_hint="")] = ""
     """The target side, if the file has only the source side."""
     _: KW_ONLY
     inflected: bool = False
@@ -84,7 +84,7 @@ def terms(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
             for row in itertools.chain.from_iterable(pairs):
                 out.write(write(row))
                 counts[row.verdict] += 1
-    say(f"terms: {counts.total():,}: " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
+    say(f"terms found: {counts.total():,}; " + ", ".join(f"{counts[verdict]:,} {verdict}" for verdict in VERDICTS))
     wrong = counts["other"] + counts["missing"]
     if options.fail and wrong:
         raise WeftError(f"{wrong:,} of {counts.total():,} terms are not translated as agreed")

@@ -15,7 +15,11 @@ from weft.recipe import Stage
 
 
 def train(
-    what: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RECIPE | TEXT … [SETTING=VALUE …]")],
+    what: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="RECIPE | TEXT … [SETTING=VALUE …]", help_behavior_hint="(required)"),
+    ],
     /,
     *,
     until: Annotated[Stage | None, choice("STAGE", "the recipe's last")] = None,

@@ -19,7 +19,7 @@ from weft.cli.aligning import BLOCK_LINES, AlignerPlan, Answer, Warnings, answer
 from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import BadLine, WeftError
-from weft.progress import Progress
+from weft.progress import Progress, say
 from weft.text.reading import Block, Corpus, kind_of, read_text
 
 if TYPE_CHECKING:
@@ -46,7 +46,9 @@ class Options:
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-"
     """XLIFF (.xlf, .xliff), TMX (.tmx), HTML (.html, .htm); or lines of source with markup TAB target without, or
     another form that weft align reads; - is stdin."""
-    translation: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TRANSLATION]")] = ""
+    translation: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[TRANSLATION]", help_behavior_hint="")] = (
+        ""
+    )
     """Of an HTML page: what --extract has written, translated line by line. Of lines: the target side, if the file has
     only the source side."""
     _: KW_ONLY
@@ -141,6 +143,7 @@ def transfer(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     elif options.kind == "bilingual":
         document = read_xml_document(options.file, options.languages, options.all, options.placeholders)
         _transfer_document(options, document, Way("xliff", ignored, *how))
+        say(f"{options.file}: {_summary(len(document.segments), options.all)}")
     else:
         tags = HtmlTags(ignored, _names(options.splitting_tags), _names(options.non_splitting_tags))
         page = read_page(options.file, tags)
@@ -155,6 +158,12 @@ def transfer(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
 
 def _names(tags: str) -> tuple[str, ...]:
     return tuple(tags.replace(",", " ").split())
+
+
+def _summary(targets: int, everything: bool) -> str:
+    if targets or everything:
+        return f"tags were put into {targets:,} target{'s' * (targets != 1)}"
+    return "no target lacks tags, or it is approved; nothing has changed (--all transfers to all targets)"
 
 
 def _plan(options: Options) -> AlignerPlan:

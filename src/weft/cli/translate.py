@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from weft.cli.options import Output
+from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import WeftError
 from weft.progress import Progress, say
@@ -18,9 +18,9 @@ def translate(
     file: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="[FILE]")] = "-",
     /,
     *,
-    model: Path,
+    model: Annotated[Path, tyro.conf.arg(metavar="FOLDER")],
     beam: int = 5,
-    reference: str | None = None,
+    reference: Annotated[str | None, choice("FILE", "no score")] = None,
     output: Output = None,
 ) -> None:
     """Translate text line by line.

@@ -22,7 +22,7 @@ def tune(
     ] = (),
     /,
     *,
-    model: str,
+    model: Annotated[str, tyro.conf.arg(metavar="NAME")] = "multi",
     output: Annotated[Path, tyro.conf.arg(aliases=["-o"], metavar="RUN")],
     corrected: Annotated[str | None, choice("FILE", "links of no pair are known")] = None,
     gold: Annotated[str | None, choice("FILE", "those in the file of --corrected")] = None,
