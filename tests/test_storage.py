@@ -116,6 +116,13 @@ def test_text_and_json_are_utf8_with_line_feeds(tmp_path: Path) -> None:
 
 
 @posix
+def test_json_may_have_names_that_are_no_utf8(tmp_path: Path) -> None:
+    value = {"file": os.fsdecode(b"caf\xe9.txt"), "other": "é"}
+    write_json(tmp_path / "file", value)
+    assert read_json(tmp_path / "file") == value
+    assert "é" in (tmp_path / "file").read_text(encoding="utf-8")
+
+
 def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     write_text(tmp_path / "target", "old")
     (tmp_path / "link").symlink_to("target")

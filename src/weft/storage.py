@@ -175,7 +175,9 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
     """Write plain data as JSON, indented for people unless ``indent`` is None."""
-    write_text(path, json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
+    with atomic_file(path) as partial:
+        partial.write_bytes(text.encode(errors="backslashreplace"))  # names of files may have bytes that are no UTF-8
 
 
 def read_bytes(path: Path, most: int) -> bytes:

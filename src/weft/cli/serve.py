@@ -64,7 +64,8 @@ class Options:
     def tokens(self) -> list[str]:
         """Return the tokens of the file, or of the environment."""
         where = f"--token-file {self.token_file}" if self.token_file else _TOKEN
-        text = Path(self.token_file).read_text("utf-8") if self.token_file else os.environ.get(_TOKEN, "")
+        # What is no UTF-8 is replaced by what is no ASCII, either, and refused below.
+        text = Path(self.token_file).read_text("utf-8", "replace") if self.token_file else os.environ.get(_TOKEN, "")
         tokens = text.split()
         if not tokens and (self.token_file or _TOKEN in os.environ):
             raise WeftError(f"{where}: has no token")
@@ -84,6 +85,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     from weft.align.model_folder import DEFAULT_MODEL
     from weft.serve.connections import connection_class
     from weft.serve.limits import Limits, Metrics
+    from weft.serve.memory import free_memory_given_back
     from weft.serve.page_files import write_page
     from weft.serve.service import create_app, loaded_models
 
@@ -93,6 +95,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         _listen(options.host, options.port) as listener,
         loaded_models(names, options.cores, options.batch, metrics) as models,
         tempfile.TemporaryDirectory(prefix="weft-") as folder,
+        free_memory_given_back(),
     ):
         page = None if options.no_page else Path(folder) / "page"
         if page:
