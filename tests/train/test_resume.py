@@ -187,15 +187,18 @@ def test_a_checkpoint_with_other_weights_is_named(tmp_path: Path) -> None:
         load_weights(tmp_path / "missing", part)
 
 
-def test_a_checkpoint_too_many_is_not_averaged(tmp_path: Path) -> None:
-    """A kill may come after a checkpoint was written and before the oldest one was removed."""
+def test_what_is_averaged_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
+    """A signal leaves one more checkpoint, and so does a kill before the oldest one was removed."""
     part = torch.nn.Linear(2, 3)
-    for update, keep in ((1, 2), (2, 2), (3, 3)):
+    for update, keep in ((10, 2), (20, 2), (29, 3), (30, 3)):
         with torch.no_grad():
             part.weight.fill_(update)
-        Checkpoints(tmp_path, {}, keep).save(update, 1.0, part, [])
-    found = Checkpoints(tmp_path, {}, keep=2).averaged_weights(part)
-    assert torch.equal(found["weight"], torch.full((3, 2), 2.5))
+        Checkpoints(tmp_path, {}, keep, every=10).save(update, 1.0, part, [])
+    checkpoints = Checkpoints(tmp_path, {}, keep=2, every=10)
+    assert [path.stem[-2:] for path in checkpoints.paths()] == ["10", "20", "30"]
+    assert torch.equal(checkpoints.averaged_weights(part)["weight"], torch.full((3, 2), 25.0))
+    checkpoints.save(36, 1.0, part, [])
+    assert [path.stem[-2:] for path in checkpoints.paths()] == ["30", "36"]
 
 
 def test_a_full_disk_ends_in_one_line_and_keeps_the_last_checkpoint(recipe_file: Path) -> None:

@@ -41,20 +41,31 @@ def write_file(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] 
 
 
 class Checkpoints:
-    """The checkpoints of one run, newest last. ``settings`` must be the same whenever the run is taken up again."""
+    """The checkpoints of one run, newest last. ``settings`` must be the same whenever the run is taken up again.
 
-    def __init__(self, folder: Path, settings: dict[str, Any], keep: int = 1) -> None:
-        self.folder, self.settings, self.keep = folder, settings, max(1, keep)
+    The last ``keep`` of those that are written ``every`` so many updates stay, and the newest one: that of a signal in
+    between goes when the next one is written, so that the mean of those that stay is that of an undisturbed run.
+    """
+
+    def __init__(self, folder: Path, settings: dict[str, Any], keep: int = 1, every: int = 1) -> None:
+        self.folder, self.settings, self.keep, self.every = folder, settings, max(1, keep), every
 
     def paths(self) -> list[Path]:
+        """Return all that are there."""
         return sorted(self.folder.glob("checkpoint-*.safetensors"))
+
+    def to_keep(self) -> list[Path]:
+        """Return those that stay; a kill may have left more."""
+        paths = self.paths()
+        regular = [path for path in paths[:-1] if int(path.stem.rpartition("-")[2]) % self.every == 0]
+        return [*regular, *paths[-1:]][-self.keep :]
 
     def save(self, update: int, seconds: float, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> None:
         """Write a checkpoint and remove those that are no longer needed."""
         metadata = {"update": str(update), "seconds": repr(seconds), "settings": json.dumps(self.settings)}
         path = self.folder / f"checkpoint-{update:08}.safetensors"
         write_file(path, state_tensors(module, optimisers), metadata)
-        for old in self.paths()[: -self.keep]:
+        for old in set(self.paths()).difference(self.to_keep()):
             old.unlink()
 
     def check(self) -> None:
@@ -89,7 +100,7 @@ class Checkpoints:
 
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
         """Return the mean of the model's weights over the checkpoints to keep; its own if there are none."""
-        paths = self.paths()[-self.keep :]  # a kill may have left one more
+        paths = self.to_keep()
         if not paths:  # there was nothing to train
             return module.state_dict()
         total: dict[str, Tensor] = {}

@@ -41,7 +41,7 @@ class Trainer:
 
     def __init__(self, task: Task, process: Process, folder: Path, settings: dict[str, Any]) -> None:
         config = task.training
-        self.checkpoints = Checkpoints(folder, settings, keep=config.average)
+        self.checkpoints = Checkpoints(folder, settings, config.average, config.checkpoint_every)
         self.checkpoints.check()
         task.prepare()
         rows = task.text.rows

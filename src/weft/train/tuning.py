@@ -134,7 +134,7 @@ def _counted(text: TuningText, attend: Attend, folder: Path, settings: dict[str,
             if found.known
             else "the aligner does not know this language well: it learns links that were found by counting words"
         )
-        say(f"both directions agree on {found.agreement.item():.0%} of their attention: {what}")
+        say(f"both directions agree on {found.agreement.item():.0%} of their attention, so {what}")
     return found
 
 

@@ -114,8 +114,7 @@ class TuningText:
         if fits.sum() < _LEAST_PAIRS and len(taught) < _LEAST_CORRECTED:
             raise WeftError(
                 f"{chosen.name}: has too few sentence pairs with different words on both sides: {fits.sum():,}; give "
-                f"{_LEAST_PAIRS:,} at least, and some thousands to make a difference, or {_LEAST_CORRECTED} with "
-                "corrected links"
+                f"{_LEAST_PAIRS:,} at least, better some thousands, or {_LEAST_CORRECTED} with corrected links"
             )
         source, target = (
             Side(side.ids[np.repeat(fits, side.lengths)], np.append(0, side.lengths[fits].cumsum())) for side in sides
