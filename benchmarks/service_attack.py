@@ -36,6 +36,7 @@ MALFORMED = [
     b'{"pairs": ' + b"9" * 10_000 + b"}",
     b'{"__proto__": {}, "pairs": null}',
 ]
+SETTLED = 15  # seconds after which the service has given free memory back
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
@@ -211,7 +212,9 @@ def report(outcome: Outcome, running: Running, before: float) -> None:
     print(
         f"good: {len(outcome.good)} answered, {len(outcome.wrong)} of them wrong; {median:.2f} s, at most {worst:.2f} s"
     )
-    print(f"memory: {before:.0f} MB before, {running.megabytes():.0f} MB after")
+    after = running.megabytes()
+    time.sleep(SETTLED)
+    print(f"memory: {before:.0f} MB before, {after:.0f} MB after, {running.megabytes():.0f} MB {SETTLED} s later")
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,20 @@ def test_settings_of_any_config() -> None:
     assert tuned.pairs == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
     assert with_settings(PrepareConfig(), ["text.sharp_s=true"]).text.sharp_s
     assert with_settings(PrepareConfig(), []) == PrepareConfig()
-    with pytest.raises(WeftError, match="settings: unknown setting 'merge'"):
-        with_settings(PrepareConfig(), ["merge=5"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        ("merge=5", "did you mean merges?"),
+        ("sharp_s=true", "did you mean text.sharp_s?"),  # it is in a table
+        ("text.sharp=true", "did you mean sharp_s?"),
+        ("xyz=5", "known ones are text, "),
+    ],
+)
+def test_an_unknown_setting_is_answered_with_what_is_known(wrong: str, remedy: str) -> None:
+    with pytest.raises(WeftError, match=rf"settings.*: unknown setting '\w+'; {re.escape(remedy)}"):
+        with_settings(PrepareConfig(), [wrong])
 
 
 def test_values_are_toml_or_plain_text() -> None:

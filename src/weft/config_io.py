@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import difflib
 import json
 import os
 import re
@@ -40,7 +41,9 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise WeftError(f"{where}: unknown setting {reprlib.repr(unknown[0])}; known ones are {', '.join(hints)}")
+        meant = _names_like(unknown[0], hints)
+        remedy = f"did you mean {' or '.join(meant)}?" if meant else f"known ones are {', '.join(hints)}"
+        raise WeftError(f"{where}: unknown setting {reprlib.repr(unknown[0])}; {remedy}")
     defaults = {one.name: one.default_factory for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
     arguments = {}
     for name, value in values.items():
@@ -54,6 +57,13 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
         raise WeftError(f"{where}: {error}") from None
     except TypeError as error:  # a field without a default is missing
         raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
+
+
+def _names_like(wrong: str, hints: dict[str, Any]) -> list[str]:
+    """Return settings of the same name in a table, such as ``prepare.merges`` for ``merges``, or of a similar one."""
+    tables = {name: typing.get_type_hints(hint) for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    in_tables = [f"{table}.{wrong}" for table, members in tables.items() if wrong in members]
+    return in_tables or difflib.get_close_matches(wrong, hints)
 
 
 def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:

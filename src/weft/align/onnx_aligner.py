@@ -30,6 +30,7 @@ from weft.workers import available_cores
 _AHEAD = 8_192  # pairs that are read ahead and sorted by shape
 _CHUNK_NUMBERS = 1 << 20  # in the states of pairs that are encoded before they are compared: 4 MB
 _BATCH_PIECES = 1_024
+_LONG = 256  # pieces of a sentence whose memory is given back: its attention takes tens of megabytes
 _STEP = 8  # sentences are padded to a multiple of this to compare them
 _SILENT = 4  # of onnxruntime's levels of logging: what fails is raised as well
 
@@ -85,6 +86,8 @@ class Sessions:
             name: onnxruntime.InferenceSession(graph, options, ["CPUExecutionProvider"], enable_fallback=0)
             for name, graph in graphs.items()
         }
+        self._giving_back = onnxruntime.RunOptions()
+        self._giving_back.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
         self._tables = tables
         self._width = self._sessions[COMPARE].get_inputs()[0].shape[1]  # of states
 
@@ -100,9 +103,10 @@ class Sessions:
         starts, place = np.zeros_like(lengths), 0
         for (encoder, length), numbers in by_length.items():
             tables = {name: self._tables[name] for name in table_names(encoder)}
+            options = self._giving_back if length > _LONG else None
             for part in _parts(numbers, length):
                 ids = np.array([[*sentences[number][1], END] for number in part], np.int64)
-                (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables})
+                (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables}, options)
                 values[place : place + ids.size] = np.asarray(states).reshape(ids.size, -1)
                 starts[part] = np.arange(place, place + ids.size, length)
                 place += ids.size
@@ -134,6 +138,7 @@ class Aligner(WindowedAligner):
         merge: Merge = "mean",
         threshold: float | None = None,
         fast: bool = False,
+        exact: bool = False,
     ) -> None:
         """Load a shipped aligner by its name, such as ro-en, or the one in a model folder.
 
@@ -146,19 +151,21 @@ class Aligner(WindowedAligner):
             threshold: The probability that a link needs with the merge ``mean``; beside another link, three fifths of
                 it. The default is the model's own.
             fast: Use the narrow encoders, which are faster and less accurate; not every aligner has them.
+            exact: Find the same links on every kind of processor, which are also those of the page, in twice the time.
+                Otherwise the last bits of sums differ, and so does a link in some hundred sentence pairs.
         """
         if cores < 0:
             raise WeftError(f"cores is a number of cores, or 0 for all, not {cores}")
         opened = open_model(model)
         self._arguments = {
             "model": opened.path, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge,
-            "threshold": threshold, "fast": fast,
+            "threshold": threshold, "fast": fast, "exact": exact,
         }  # fmt: skip
         content = read_aligner(opened, fast)
         threshold = content.config.threshold if threshold is None else threshold
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = opened.path, content.tables()
-        self._graphs = scorer_graphs(content, fast)
+        self._graphs = scorer_graphs(content, fast, exact)
         self._chunk_pieces = _CHUNK_NUMBERS // content.encoders(fast)[1].width
         self._cores = cores or available_cores()
         self._start()

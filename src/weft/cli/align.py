@@ -83,6 +83,8 @@ class Options:
     better links."""
     fast: bool = False
     """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
+    exact: bool = False
+    """Write the same links on every kind of processor, which are also those of `weft page`, in twice the time."""
     strict: bool = False
     """Stop at a line that cannot be aligned, instead of leaving its links out with a warning."""
     output: Annotated[str | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
@@ -203,6 +205,7 @@ def align_text(options: Options, shown_as: str = "") -> int:
         merge=options.merge,
         threshold=options.threshold,
         fast=options.fast,
+        exact=options.exact,
     )
     check_stdin(options.files_read)
     for one in options.choices:
@@ -283,7 +286,7 @@ def model_checksums(folder: Path) -> list[str]:
 
 def _made_by(options: Options, plan: AlignerPlan, part: _Part) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
-    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
+    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast", "exact")
     spans = {options.file: part.text.span}
     text = [
         checksum_of(Path(name), spans.get(name))[:16] if Path(name).is_file() else "no file"

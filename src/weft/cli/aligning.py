@@ -43,6 +43,7 @@ class AlignerPlan(NamedTuple):
     merge: Merge | None = None
     threshold: float | None = None
     fast: bool = False
+    exact: bool = False
 
 
 def plan_aligner(model: str | None, cores: int, device: Device | None = None, **settings: Any) -> AlignerPlan:
@@ -52,7 +53,12 @@ def plan_aligner(model: str | None, cores: int, device: Device | None = None, **
     if cores < 0:
         raise WeftError(f"--cores is a number of cores, or 0 for all, not {cores}")
     folder = open_model(model)
-    return AlignerPlan(folder, _device(device, folder), cores or available_cores(), **settings)
+    plan = AlignerPlan(folder, _device(device, folder), cores or available_cores(), **settings)
+    if plan.exact and not folder.is_small_aligner:
+        raise WeftError(f"{folder.path}: --exact is for small aligners; leave it out")
+    if plan.exact and plan.device == "cuda":
+        raise WeftError("--exact is not for GPUs; leave out --device cuda")
+    return plan
 
 
 def _device(wanted: Device | None, model: ModelFolder) -> Device:
@@ -217,4 +223,6 @@ def load_aligner(plan: AlignerPlan) -> WindowedAligner:
         return scorer_aligner(plan.model, plan.device, plan.fast, merge=merge, threshold=threshold, **text)
     from weft.align.onnx_aligner import Aligner
 
-    return Aligner(plan.model, cores=plan.cores, fast=plan.fast, merge=merge, threshold=threshold, **text)
+    return Aligner(
+        plan.model, cores=plan.cores, fast=plan.fast, exact=plan.exact, merge=merge, threshold=threshold, **text
+    )

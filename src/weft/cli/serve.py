@@ -85,6 +85,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     from weft.align.model_folder import DEFAULT_MODEL
     from weft.serve.connections import connection_class
     from weft.serve.limits import Limits, Metrics
+    from weft.serve.memory import free_memory_given_back
     from weft.serve.page_files import write_page
     from weft.serve.service import create_app, loaded_models
 
@@ -94,6 +95,7 @@ def serve(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
         _listen(options.host, options.port) as listener,
         loaded_models(names, options.cores, options.batch, metrics) as models,
         tempfile.TemporaryDirectory(prefix="weft-") as folder,
+        free_memory_given_back(),
     ):
         page = None if options.no_page else Path(folder) / "page"
         if page:
