@@ -71,3 +71,10 @@ def test_matrices_take_the_colour_of_the_text_around_them_and_cut_long_words() -
     drawn = Alignment(Sentence.from_words(["x" * 99]), Sentence.from_words(["\x1b"]), {(0, 0): 0.5})._repr_html_()
     assert "#" not in drawn and 'fill="currentColor"' in drawn
     assert "x" * 23 + "…" in drawn and "x" * 24 not in drawn and "\x1b" not in drawn
+
+
+def test_white_space_in_a_word_breaks_no_line() -> None:
+    """Words of running text may have some: an Arabic particle and its pronoun stand apart in tokenised text."""
+    alignment = Alignment(Sentence("قلت ل\nه", raw=True), Sentence("I told him", raw=True), {(1, 2): 1.0}, 0.5)
+    assert FORMATS["words"].one(alignment, 1) == "ل▁ه|him\n"
+    assert FORMATS["giza"].one(alignment, 1).splitlines()[2] == "NULL ({ 1 2 }) قلت ({ }) ل▁ه ({ 3 })"

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from weft.cli.output import is_finished, open_output
+from weft.cli.output import is_finished, open_output, open_table
 from weft.errors import WeftError
 from weft.text import streams
 from weft.text.reading import read_text
@@ -113,14 +113,17 @@ def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
         f"{tmp_path}": "is a folder; give the name of a file",
         f"{tmp_path}/none/": "is a folder; give the name of a file",
         "": "is a folder; give the name of a file",
-        f"{tmp_path}/none/links": "cannot be written: No such file or directory",
-        f"{tmp_path}/file/links": "cannot be written: Not a directory",
+        "-": "to write to stdout, leave out the option",
+        f"{tmp_path}/none/links": "its folder is missing",
+        f"{tmp_path}/file/links": "its folder is missing",
         f"{tmp_path}/{'x' * 300}": "cannot be written: File name too long",
         "/dev/full": "cannot be written: No space left on device",
         "/dev/fd/4000": "cannot be written: Bad file descriptor",
     }.items():
         with pytest.raises(WeftError, match=f"{name or 'the output'}: {problem}"):
             write(name, "text\n")
+    with pytest.raises(WeftError, match="its folder is missing"), open_table(f"{tmp_path}/none/links.parquet", []):
+        pass
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 

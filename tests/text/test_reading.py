@@ -410,6 +410,15 @@ def test_columns_of_a_parquet_file(tmp_path: Path) -> None:
     assert found == [(source or "", target) for source, target in pairs]
 
 
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "large_binary", "dictionary"])
+def test_text_of_any_type_in_a_parquet_file(kind: str, tmp_path: Path) -> None:
+    texts = pyarrow.array(["größer", None])
+    texts = texts.dictionary_encode() if kind == "dictionary" else texts.cast(getattr(pyarrow, kind)())
+    name = str(tmp_path / "text.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"source": texts, "target": texts}), name)
+    assert pairs_of(Corpus(files=(name,))) == [("größer", "größer"), ("", "")]
+
+
 def test_invalid_utf8_in_a_parquet_file_is_a_bad_line(tmp_path: Path) -> None:
     broken = pyarrow.array([b"good", b"\xed\xa0\x80"]).view(pyarrow.string())
     pyarrow.parquet.write_table(pyarrow.table({"source": broken, "target": ["a", "b"]}), tmp_path / "text.parquet")
@@ -422,7 +431,7 @@ def test_invalid_utf8_in_a_parquet_file_is_a_bad_line(tmp_path: Path) -> None:
 def test_parquet_files_that_will_not_do(tmp_path: Path) -> None:
     path = tmp_path / "text.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"source": ["a"], "target": [1]}), path)
-    with pytest.raises(WeftError, match="needs two columns of text, source and target; its columns are source, target"):
+    with pytest.raises(WeftError, match=r"needs two columns of text, .* are source \(string\), target \(int64\)"):
         list(Corpus(files=(str(path),)).blocks())
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(WeftError, match=r"text\.parquet: cannot be read"):

@@ -33,6 +33,11 @@ class Format(NamedTuple):
     """Returns what is written for several alignments."""
 
 
+def _unbroken(sentence: Sentence) -> list[str]:
+    """Return the words of a sentence; white space in one becomes ▁, so that no reader cuts it in two."""
+    return [_SPACE.sub("▁", word) for word in sentence.words]
+
+
 def _pharaoh(alignment: Alignment, number: int) -> str:
     return f"{alignment}\n"
 
@@ -43,13 +48,13 @@ def _probabilities(alignment: Alignment, number: int) -> str:
 
 
 def _words(alignment: Alignment, number: int) -> str:
-    source, target = alignment.source.words, alignment.target.words
+    source, target = _unbroken(alignment.source), _unbroken(alignment.target)
     return " ".join(f"{source[i]}|{target[j]}" for i, j in alignment.probabilities) + "\n"
 
 
 def _giza(alignment: Alignment, number: int) -> str:
     """Return a header, the target sentence, and each source word with its target words, counted from one."""
-    source, target = alignment.source.words, alignment.target.words
+    source, target = _unbroken(alignment.source), _unbroken(alignment.target)
     head = f"# Sentence pair ({number}) source length {len(source)} target length {len(target)}"
     linked: list[list[int]] = [[] for _ in source]
     for i, j in sorted(alignment.probabilities):
@@ -104,17 +109,12 @@ def matrix(alignment: Alignment) -> str:
     return "".join(parts) + "</svg></div>"
 
 
-def _line(words: list[str]) -> str:
-    """Return words with spaces between them; white space in a word becomes ▁, so that no reader cuts it in two."""
-    return " ".join(_SPACE.sub("▁", word) for word in words) + "\n"
-
-
 def _source_words(alignment: Alignment, number: int) -> str:
-    return _line(alignment.source.words)
+    return " ".join(_unbroken(alignment.source)) + "\n"
 
 
 def _target_words(alignment: Alignment, number: int) -> str:
-    return _line(alignment.target.words)
+    return " ".join(_unbroken(alignment.target)) + "\n"
 
 
 SOURCE_WORDS, TARGET_WORDS = Format(_source_words, is_line=True), Format(_target_words, is_line=True)

@@ -85,6 +85,10 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
 
 def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     """Make text with known links, train an aligner on the text alone, score every stage, and show a sentence pair."""
+    if folder.exists():
+        if not force or not _is_demo(folder):
+            raise WeftError(f"{folder}: already exists; choose another folder, or start an old demo again with --force")
+        shutil.rmtree(folder)
     import torch
 
     from weft.align.pictures import Picture, draw, terminal_grid
@@ -93,10 +97,6 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     from weft.train.report import Gold
     from weft.train.run import run_recipe
 
-    if folder.exists():
-        if not force or not _is_demo(folder):
-            raise WeftError(f"{folder}: already exists; choose another folder, or start an old demo again with --force")
-        shutil.rmtree(folder)
     _write_text(folder, pairs)
     say(f"{folder / _TEXT}: {pairs:,} sentence pairs in English and a made-up language\n")
     recipe = demo_recipe(folder, updates)

@@ -106,7 +106,11 @@ def _path(name: str, inputs: Sequence[str]) -> Path:
     """Return the file to write: of a symbolic link, which stays, its target."""
     if not name or name.endswith(("/", os.sep)) or os.path.isdir(name):
         raise WeftError(f"{name or 'the output'}: is a folder; give the name of a file")
+    if name == "-":
+        raise WeftError("-: to write to stdout, leave out the option; a file of this name is ./-")
     path = Path(os.path.realpath(name))
+    if not path.parent.is_dir():
+        raise WeftError(f"{name}: its folder is missing; make it, or choose another name")
     for read in inputs:
         for written in (path, _partial(path), _record(path)):
             with contextlib.suppress(OSError):

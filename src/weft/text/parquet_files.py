@@ -12,6 +12,8 @@ from weft.errors import WeftError
 from weft.text.streams import LONGEST_LINE, TOO_LONG
 
 _ROWS = 2_000  # that are decoded at a time
+_SIDES = ("source", "target")
+_TEXT_TYPES = {"string", "large_string", "string_view", "binary", "large_binary", "binary_view"}
 
 
 def count_rows(name: str) -> int:
@@ -24,23 +26,15 @@ def parquet_pairs(name: str, rows: range) -> Iterator[tuple[bytes, bytes]]:
     """Yield both texts of the given rows, counted from zero; what is missing is empty. Raises WeftError."""
     with _opened(name) as file:
         kinds = {field.name: field.type for field in file.schema_arrow}
-        binary = _binary_types()
-        if not {kinds.get("source"), kinds.get("target")} <= binary.keys():
-            columns = ", ".join(kinds)
+        if not all(side in kinds and _is_text(kinds[side]) for side in _SIDES):
+            columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
             raise WeftError(f"{name}: needs two columns of text, source and target; its columns are {columns}")
         groups = range(file.num_row_groups)
         ends = list(itertools.accumulate(file.metadata.row_group(group).num_rows for group in groups))
         first = bisect.bisect_right(ends, rows.start)  # the row group with the first row that is wanted
         skipped = ends[first - 1] if first else 0
-        batches = file.iter_batches(_ROWS, row_groups=groups[first:], columns=["source", "target"])
-        pairs = (
-            # As bytes: a writer may have put invalid UTF-8 there, which is a bad line, not the end of the file.
-            zip(
-                *(_capped(batch[side].cast(binary[kinds[side]]).to_pylist()) for side in ("source", "target")),
-                strict=True,
-            )
-            for batch in batches
-        )
+        batches = file.iter_batches(_ROWS, row_groups=groups[first:], columns=list(_SIDES))
+        pairs = (zip(*(_texts(batch[side]) for side in _SIDES), strict=True) for batch in batches)
         yield from itertools.islice(itertools.chain.from_iterable(pairs), rows.start - skipped, rows.stop - skipped)
 
 
@@ -59,12 +53,16 @@ def _opened(name: str) -> Iterator[Any]:
         raise WeftError(f"{name}: cannot be read: {str(error).splitlines()[0]}") from None
 
 
-def _binary_types() -> dict[Any, Any]:
-    """Return the types of text, each with that of its bytes."""
+def _is_text(kind: Any) -> bool:
+    """Tell whether a column of this type has text; pandas' categories are dictionaries of it."""
     import pyarrow
 
-    return {pyarrow.string(): pyarrow.binary(), pyarrow.large_string(): pyarrow.large_binary()}
+    return str(kind.value_type if pyarrow.types.is_dictionary(kind) else kind) in _TEXT_TYPES
 
 
-def _capped(column: list[bytes | None]) -> list[bytes]:
-    return [TOO_LONG if text and len(text) > LONGEST_LINE else text or b"" for text in column]
+def _texts(column: Any) -> list[bytes]:
+    """Return the texts of a column as bytes: invalid UTF-8 in it is a bad line, not the end of the file."""
+    import pyarrow
+
+    texts = column.cast(pyarrow.large_binary()).to_pylist()
+    return [TOO_LONG if text and len(text) > LONGEST_LINE else text or b"" for text in texts]
