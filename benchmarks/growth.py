@@ -71,7 +71,7 @@ def command(stage: str, folder: Path, target_words: int) -> list[str]:
     """Return the command of a stage; its files are in ``folder``."""
     text, links, out = (str(folder / name) for name in ("text.tsv", "links", f"out-{stage}"))
     updates = max(1, round(1.2 * target_words / _EPOCH_TOKENS))  # a word has about 1.2 pieces
-    settings = [f"training.updates={updates}", f"training.target_tokens={_EPOCH_TOKENS}"]
+    settings = ["prepare.merges=4000", f"training.updates={updates}", f"training.target_tokens={_EPOCH_TOKENS}"]
     return {
         "prepare": ["prepare", text, "merges=8000", "-o", out],
         "train": ["train", text, f"run={out}", "preset=tiny", *settings, "--until", "translate"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 
 import pytest
@@ -24,13 +25,35 @@ def test_settings_of_any_config() -> None:
     assert tuned.pairs == 7 and tuned.training == dataclasses.replace(TuneConfig().training, updates=5)
     assert with_settings(PrepareConfig(), ["text.sharp_s=true"]).text.sharp_s
     assert with_settings(PrepareConfig(), []) == PrepareConfig()
-    with pytest.raises(WeftError, match="settings: unknown setting 'merge'"):
-        with_settings(PrepareConfig(), ["merge=5"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "remedy"),
+    [
+        ("merge=5", "did you mean merges?"),
+        ("sharp_s=true", "did you mean text.sharp_s?"),  # it is in a table
+        ("text.sharp=true", "did you mean sharp_s?"),
+        ("xyz=5", "known ones are text, "),
+    ],
+)
+def test_an_unknown_setting_is_answered_with_what_is_known(wrong: str, remedy: str) -> None:
+    with pytest.raises(WeftError, match=rf"settings.*: unknown setting '\w+'; {re.escape(remedy)}"):
+        with_settings(PrepareConfig(), [wrong])
 
 
 def test_values_are_toml_or_plain_text() -> None:
     values = put_settings({"a": {"b": 1}}, ["a.c=[1, 2]", "name=some text", "x.y=true"])
     assert values == {"a": {"b": 1, "c": [1, 2]}, "name": "some text", "x": {"y": True}}
+
+
+def test_an_integer_that_is_no_float_is_refused() -> None:
+    with pytest.raises(WeftError, match="settings: ratio must be of type float, not 1000"):
+        with_settings(PrepareConfig(), ["ratio=1" + "0" * 400])
+
+
+def test_a_setting_may_be_longer_than_the_name_of_a_file() -> None:
+    long = "files=" + "x" * 5_000
+    assert split_settings(["text.tsv", long]) == (["text.tsv"], [long])
 
 
 def test_a_file_with_an_equals_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

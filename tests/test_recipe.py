@@ -53,6 +53,19 @@ def test_a_recipe_names_its_corpora(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        (['preset=["tiny"]'], r"settings: preset must be one of paper, base, small, tiny, not \['tiny'\]"),
+        (["preset=tiny", "model=5"], "settings: model must be a table of settings, not 5"),
+        (["preset=tiny", "scorer=5"], "settings: scorer must be a table of settings, not 5"),
+    ],
+)
+def test_a_preset_and_its_tables_are_checked(settings: list[str], problem: str) -> None:
+    with pytest.raises(WeftError, match=problem):
+        overridden(Recipe("run"), settings)
+
+
 def test_a_single_corpus_needs_no_table(tmp_path: Path) -> None:
     path = recipe_file(tmp_path, 'run = "run"\nfiles = ["a.tsv"]\ncontract_french = "target"')
     (text,) = load_recipe(path, ['languages=["en", "fr"]']).texts

@@ -22,6 +22,7 @@ from weft.storage import (
     atomic_folder,
     read_description,
     read_json,
+    used_alone,
     write_json,
     write_text,
 )
@@ -115,6 +116,13 @@ def test_text_and_json_are_utf8_with_line_feeds(tmp_path: Path) -> None:
 
 
 @posix
+def test_json_may_have_names_that_are_no_utf8(tmp_path: Path) -> None:
+    value = {"file": os.fsdecode(b"caf\xe9.txt"), "other": "é"}
+    write_json(tmp_path / "file", value)
+    assert read_json(tmp_path / "file") == value
+    assert "é" in (tmp_path / "file").read_text(encoding="utf-8")
+
+
 def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     write_text(tmp_path / "target", "old")
     (tmp_path / "link").symlink_to("target")
@@ -147,6 +155,23 @@ def test_two_processes_cannot_write_the_same(tmp_path: Path) -> None:
 
 
 # -- folders -----------------------------------------------------------------------------------------------------------
+
+
+@posix
+def test_a_folder_is_used_by_one_process_at_a_time(tmp_path: Path) -> None:
+    run, file = tmp_path / "run", tmp_path / "file"
+    refused = pytest.raises(
+        WeftError, match=r"run: another process is training in this folder; wait until it has ended"
+    )
+    with used_alone(run, "training"), refused, used_alone(run, "training"):
+        pass
+    (run / "in-use").touch()  # as a kill leaves it
+    with used_alone(run, "training"):
+        pass
+    assert not list(run.iterdir())
+    file.touch()
+    with pytest.raises(WeftError, match=r"file: cannot be written: .*File exists"), used_alone(file, "training"):
+        pass
 
 
 def test_a_folder_replaces_the_one_before(tmp_path: Path) -> None:

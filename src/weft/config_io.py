@@ -6,8 +6,11 @@ effect is recorded. All commands take settings in one form, ``name=value``, such
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import difflib
 import json
+import os
 import re
 import reprlib
 import tomllib
@@ -38,7 +41,9 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
     hints = typing.get_type_hints(kind)
     unknown = sorted(set(values) - set(hints))
     if unknown:
-        raise WeftError(f"{where}: unknown setting {reprlib.repr(unknown[0])}; known ones are {', '.join(hints)}")
+        meant = _names_like(unknown[0], hints)
+        remedy = f"did you mean {' or '.join(meant)}?" if meant else f"known ones are {', '.join(hints)}"
+        raise WeftError(f"{where}: unknown setting {reprlib.repr(unknown[0])}; {remedy}")
     defaults = {one.name: one.default_factory for one in dataclasses.fields(kind)}  # type: ignore[arg-type]
     arguments = {}
     for name, value in values.items():
@@ -52,6 +57,13 @@ def from_dict(kind: type[Config], values: dict[str, Any], where: str, base: Conf
         raise WeftError(f"{where}: {error}") from None
     except TypeError as error:  # a field without a default is missing
         raise WeftError(f"{where}: {str(error).partition(') ')[2] or error}") from None
+
+
+def _names_like(wrong: str, hints: dict[str, Any]) -> list[str]:
+    """Return settings of the same name in a table, such as ``prepare.merges`` for ``merges``, or of a similar one."""
+    tables = {name: typing.get_type_hints(hint) for name, hint in hints.items() if dataclasses.is_dataclass(hint)}
+    in_tables = [f"{table}.{wrong}" for table, members in tables.items() if wrong in members]
+    return in_tables or difflib.get_close_matches(wrong, hints)
 
 
 def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
@@ -74,7 +86,8 @@ def _convert(hint: Any, value: Any, where: str, default: Any) -> Any:
             raise WeftError(f"{where} must be a list, not {reprlib.repr(value)}")
         return tuple(_convert(typing.get_args(hint)[0], item, where, None) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        with contextlib.suppress(OverflowError):  # one of hundreds of digits is no float
+            return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         raise WeftError(f"{where} must be of type {hint.__name__}, not {reprlib.repr(value)}")
     return value
@@ -118,7 +131,7 @@ def with_settings(config: Config, settings: Sequence[str]) -> Config:
 
 def is_setting(argument: str) -> bool:
     """Tell whether an argument of the command line is a setting; a file of that name counts as a file."""
-    return bool(_SETTING.match(argument)) and not Path(argument).exists()
+    return bool(_SETTING.match(argument)) and not os.path.exists(argument)  # which may be too long for a name
 
 
 def split_settings(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from weft.config import (
     PRESETS,
@@ -197,9 +198,7 @@ def load_recipe(path: Path, settings: Sequence[str] = ()) -> Recipe:
     """
     values = read_toml(path, settings)
     shape = _preset(values.get("preset", "paper"), str(path))
-    model = values.get("model", {})
-    if isinstance(model, dict):  # if not, from_dict says so
-        values["model"] = to_dict(shape) | model
+    _put_under(values, "model", to_dict(shape))
     recipe = from_dict(Recipe, values, str(path))
     if recipe.card.recipe:
         return recipe
@@ -207,9 +206,16 @@ def load_recipe(path: Path, settings: Sequence[str] = ()) -> Recipe:
 
 
 def _preset(name: object, where: str) -> ModelConfig:
-    if name not in PRESETS:
-        raise WeftError(f"{where}: preset must be one of {', '.join(PRESETS)}, not {name!r}")
-    return PRESETS[str(name)]
+    if not isinstance(name, str) or name not in PRESETS:
+        raise WeftError(f"{where}: preset must be one of {', '.join(PRESETS)}, not {reprlib.repr(name)}")
+    return PRESETS[name]
+
+
+def _put_under(values: dict[str, Any], table: str, defaults: dict[str, Any]) -> None:
+    """Put defaults under what a table says; if it is no table, `from_dict` will say so."""
+    said = values.get(table, {})
+    if isinstance(said, dict):
+        values[table] = defaults | said
 
 
 def overridden(recipe: Recipe, settings: Sequence[str]) -> Recipe:
@@ -220,7 +226,7 @@ def overridden(recipe: Recipe, settings: Sequence[str]) -> Recipe:
     values = put_settings({}, settings)
     if "preset" in values:
         shape = dataclasses.replace(_preset(values["preset"], "settings"), dropout=recipe.model.dropout)
-        values["model"] = to_dict(shape) | values.get("model", {})
         layers = min(recipe.scorer.layers, shape.encoder_layers)
-        values["scorer"] = {"layers": layers} | values.get("scorer", {})
+        _put_under(values, "model", to_dict(shape))
+        _put_under(values, "scorer", {"layers": layers})
     return from_dict(Recipe, values, "settings", base=recipe)

@@ -114,10 +114,10 @@ def content_links(links: Links, gold: LinkLine) -> Links:
 
 def score(system: Sequence[Links], gold: Sequence[LinkLine], content: bool = False) -> Score:
     """Score the links of a system, sentence by sentence; ``content``: only those of words that have gold links."""
-    if content:
-        system = [content_links(links, line) for links, line in zip(system, gold, strict=True)]
     if len(system) != len(gold):
         raise WeftError(f"{len(system):,} lines of links but {len(gold):,} sentences of gold")
+    if content:
+        system = [content_links(links, line) for links, line in zip(system, gold, strict=True)]
     rows = [link_counts(links, line) for links, line in zip(system, gold, strict=True)]
     return Score(np.array(rows, np.int64).reshape(-1, 4))
 

@@ -106,6 +106,21 @@ def locked(partial: Path, clean_up: Callable[[], object], is_folder: bool = Fals
 
 
 @contextmanager
+def used_alone(folder: Path, doing: str) -> Iterator[None]:
+    """Keep other processes from ``doing`` the same in a folder, which is made. Raises WeftError if one is at it."""
+    mark = folder / "in-use"
+    with ExitStack() as stack:
+        with _errors_of_writing(folder, mark):
+            folder.mkdir(parents=True, exist_ok=True)
+            try:
+                stack.enter_context(locked(mark, lambda: mark.unlink(missing_ok=True)))
+            except WeftError:
+                problem = f"another process is {doing} in this folder"
+                raise WeftError(f"{folder}: {problem}; wait until it has ended, or choose another folder") from None
+        yield
+
+
+@contextmanager
 def _lock(partial: Path, flags: int) -> Iterator[None]:
     if fcntl is None:
         if flags & os.O_CREAT:
@@ -160,7 +175,9 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
     """Write plain data as JSON, indented for people unless ``indent`` is None."""
-    write_text(path, json.dumps(value, indent=indent, ensure_ascii=False) + "\n")
+    text = json.dumps(value, indent=indent, ensure_ascii=False) + "\n"
+    with atomic_file(path) as partial:
+        partial.write_bytes(text.encode(errors="backslashreplace"))  # names of files may have bytes that are no UTF-8
 
 
 def read_bytes(path: Path, most: int) -> bytes:

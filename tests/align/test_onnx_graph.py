@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from weft.text.subwords import Subwords
 
 SHAPE = EncoderConfig(2, 16, 24, 4)
 NARROW = EncoderConfig(1, 8, 8, 1)
-kinds = pytest.mark.parametrize(("shared", "fast"), [(False, False), (False, True), (True, False), (True, True)])
+kinds = pytest.mark.parametrize(
+    ("shared", "fast", "exact"), [*itertools.product([False, True], [False, True], [False]), (True, True, True)]
+)
 
 
 def aligner(shared: bool) -> AlignerFolder:
@@ -33,9 +36,9 @@ def aligner(shared: bool) -> AlignerFolder:
 
 
 @kinds
-def test_the_graphs_are_valid(shared: bool, fast: bool) -> None:
+def test_the_graphs_are_valid(shared: bool, fast: bool, exact: bool) -> None:
     encoders = encoder_names(shared)
-    graphs = {name: onnx.load_from_string(graph) for name, graph in scorer_graphs(aligner(shared), fast).items()}
+    graphs = {name: onnx.load_from_string(graph) for name, graph in scorer_graphs(aligner(shared), fast, exact).items()}
     assert [*graphs] == [*encoders, COMPARE]
     for name, model in graphs.items():
         onnx.checker.check_model(model)
@@ -54,9 +57,9 @@ def names(values: Any) -> list[str]:
 
 
 @kinds
-def test_attention_adds_up_to_one_over_what_is_not_padding(shared: bool, fast: bool) -> None:
+def test_attention_adds_up_to_one_over_what_is_not_padding(shared: bool, fast: bool, exact: bool) -> None:
     model = aligner(shared)
-    sessions = Sessions(scorer_graphs(model, fast), model.tables())
+    sessions = Sessions(scorer_graphs(model, fast, exact), model.tables())
     states = sessions.encode([([5, 6], [4]), ([7, 8, 9], [9, 3])])
     forward, backward = sessions.compare(states, [0, 1])
     assert forward.shape == backward.shape == (2, 8, 8)
@@ -67,9 +70,9 @@ def test_attention_adds_up_to_one_over_what_is_not_padding(shared: bool, fast: b
 
 
 @kinds
-def test_sentences_do_not_depend_on_those_beside_them(shared: bool, fast: bool) -> None:
+def test_sentences_do_not_depend_on_those_beside_them(shared: bool, fast: bool, exact: bool) -> None:
     model = aligner(shared)
-    sessions = Sessions(scorer_graphs(model, fast), model.tables())
+    sessions = Sessions(scorer_graphs(model, fast, exact), model.tables())
     generator = np.random.default_rng(3)
     sizes = generator.integers(1, 9, (50, 2)).tolist()
     pairs = [(generator.integers(2, 40, n).tolist(), generator.integers(2, 40, m).tolist()) for n, m in sizes]
@@ -97,3 +100,17 @@ def test_a_shared_encoder_attends_exactly_alike_in_both_directions(shared_folder
         ours, theirs = ours[:, :78, :6], theirs[:, :6, :78]  # without padding
         assert ours.std() > 0.05  # it has something to say
         np.testing.assert_array_equal(ours, theirs.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_exact_graphs_compute_the_same_but_for_rounding(shared_folder: Path, fast: bool) -> None:
+    model = read_aligner(shared_folder)
+    generator = np.random.default_rng(4)
+    pairs = [(generator.integers(2, 16_000, 9).tolist(), generator.integers(2, 16_000, 12).tolist()) for _ in range(40)]
+    found = []
+    for exact in (False, True):
+        sessions = Sessions(scorer_graphs(model, fast, exact), model.tables())
+        found.append(np.array(sessions.compare(sessions.encode(pairs), [*range(40)])))
+    differences = np.abs(found[0] - found[1]).max((0, 2, 3))  # of each pair
+    assert found[0].std() > 0.05 and differences.any()
+    assert np.median(differences) < 1e-5 and differences.max() < 0.2  # in some, an integer is another one

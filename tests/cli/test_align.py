@@ -194,6 +194,7 @@ def test_an_interrupted_file_is_resumed(tmp_path: Path, romanian: list[str]) -> 
         ("--format", "probabilities"): "its format was pharaoh, but is probabilities now",
         ("--threshold", 0.9): "its threshold was None, but is 0.9 now",
         ("--fast",): "its fast was False, but is True now",
+        ("--exact",): "its exact was False, but is True now",
         ("--model", "multi"): "its model was [",
     }.items():
         refused = weft(*command, "--resume", *options)
@@ -237,7 +238,7 @@ def test_a_memory_of_three_languages_needs_two_codes(tmp_path: Path) -> None:
     for options, problem in [
         ([], f"{memory}:4: more than two languages (en-GB, fr, ro-RO): say which two to read with --languages"),
         (["--languages", "ro", "de"], f"{memory}: no entry has both ro and de; its languages: en-GB, fr, ro-RO"),
-        (["--languages", "ro", "ro"], "--languages needs two different languages, not ro twice"),
+        (["--languages", "ro", "ro"], "a pair has two different languages, not ro twice"),
     ]:
         refused = weft(*RO_EN, memory, *options)
         assert refused.returncode == 1 and refused.stderr.startswith(f"weft: {problem}".encode())
@@ -332,7 +333,7 @@ def test_processes_and_what_is_done_in_them(tmp_path: Path, romanian: list[str])
     lines = as_tsv(ROMANIAN * 100).splitlines(keepends=True)
     lines[4_004] = b"only one side\n"
     text.write_bytes(b"".join(lines))
-    for options in (["--cores", 2], ["--cores", 1, "--fast"], ["--cores", 2, "--fast", "--format", "giza"]):
+    for options in (["--cores", 2], ["--cores", 1, "--fast", "--exact"], ["--cores", 2, "--fast", "--format", "giza"]):
         result = weft(*RO_EN, text, "-o", output, *options)
         assert result.returncode == 0 and result.stderr.count(b"\n") == 1
         assert f"{text}:4005: expected two columns".encode() in result.stderr
@@ -340,7 +341,9 @@ def test_processes_and_what_is_done_in_them(tmp_path: Path, romanian: list[str])
         if "giza" in options:
             assert [line.split()[3] for line in found[::3]] == [f"({number})" for number in range(1, 6_001)]
             continue
-        expected = [str(one) for one in load("ro-en", fast="--fast" in options).align(ROMANIAN)] * 100
+        expected = [
+            str(one) for one in load("ro-en", fast="--fast" in options, exact="--exact" in options).align(ROMANIAN)
+        ] * 100
         expected[4_004] = ""
         assert found == expected
     assert weft(*RO_EN, text, "--fast", "--strict", "-o", tmp_path / "strict").returncode == 1

@@ -93,7 +93,8 @@ def test_what_the_manifest_has_is_done(shards: Path, tmp_path: Path) -> None:
         Manifest.open(output, SETTINGS | {"fast": False})
     with pytest.raises(WeftError, match="links: its model was "):
         Manifest.open(output, SETTINGS | {"model": "ro-en"})
-    for content in ("{}", "[]", "{"):
+    ours = '{"format": "weft bulk 1"'
+    for content in ("{}", "[]", "{", ours + "}", ours + ', "settings": {}, "files": [{"output": "a"}]}', "[" * 10**5):
         (tmp_path / "links" / "manifest.json").write_text(content)
         with pytest.raises(WeftError, match=r"manifest\.json: not of the format 'weft bulk 1'"):
             Manifest.open(output, SETTINGS)
@@ -167,6 +168,16 @@ def test_a_damaged_file_of_a_store_is_named(object_store: fs.S3FileSystem, asked
         (one,) = json.loads(file.read())["files"]
     assert one["input"] == "s3://bucket/shards/a%20b.tsv.gz"
     assert one["error"].startswith("s3://bucket/shards/a b.tsv.gz: cannot be read to its end: ")
+
+
+def test_warnings_name_the_file_of_the_store(
+    object_store: fs.S3FileSystem, asked: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with object_store.open_output_stream("bucket/shards/a b.tsv") as file:
+        file.write(b"das Haus\tthe house\none side\n")
+    command.bulk(command.Options(("s3://bucket/shards",), output="s3://bucket/links", fast=True))
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "expected two columns" in line]
+    assert len(warnings) == 1 and warnings[0].startswith("weft: s3://bucket/shards/a b.tsv:2: expected two columns")
 
 
 def test_a_store_where_nothing_can_be_written_is_found_before_the_work(

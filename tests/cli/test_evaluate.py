@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tracemalloc
 from pathlib import Path
 from typing import Literal
@@ -119,6 +121,17 @@ def test_the_table_can_be_written_to_a_file(folder: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == ""
     run_evaluate("good", "bad", text=False)
     assert (folder / "table").read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_names_cannot_harm_a_table(folder: Path) -> None:
+    """Names may have line feeds, and bytes that are no UTF-8."""
+    names = ("a\nb", os.fsdecode(b"c\xff"))
+    for name in names:
+        shutil.copy(folder / "good", folder / name)
+    evaluate("gold", names, resamples=10, output="table")
+    table = (folder / "table").read_text(encoding="utf-8").splitlines()
+    assert len(table) == 5 and table[1].startswith("a\\nb") and table[2].startswith("c\\udcff")
+    assert table[3].startswith("c\\udcff − a\\nb: +0.00 AER")
 
 
 def test_words_cannot_harm_a_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

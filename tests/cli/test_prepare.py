@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from memory_files import tmx
@@ -63,6 +64,12 @@ def test_the_text_of_a_recipe_is_prepared_where_training_looks_for_it(tmp_path: 
     assert [record.pairs for record in made.corpora] == [3, 3] and made.options.merges == 5
     with pytest.raises(WeftError, match="name the folder to make with --output"):
         prepare((str(tmp_path / "one.tsv"),))
+
+
+@pytest.mark.parametrize("more", [{"source": ("a",)}, {"target": ("b",)}, {"input_format": "jsonl"}, {}])
+def test_a_recipe_takes_no_other_text(more: dict[str, Any]) -> None:
+    with pytest.raises(WeftError, match="de-en: a recipe names its text; leave out other text"):
+        prepare(("de-en",) if more else ("de-en", "text.tsv"), **more)
 
 
 def test_two_languages_of_a_memory(tmp_path: Path) -> None:

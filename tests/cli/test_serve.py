@@ -147,6 +147,8 @@ def test_what_cannot_be_served_is_said(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
     assert "has no token" in serve("--token-file", str(tmp_path / "empty"))
     assert "missing" in serve("--token-file", str(tmp_path / "missing"))
+    (tmp_path / "bytes").write_bytes(b"\xff" * 20)
+    assert "has 16 ASCII characters" in serve("--token-file", str(tmp_path / "bytes"))
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert f"--port {port}: Address already in use" in serve("--port", str(port))

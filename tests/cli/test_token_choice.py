@@ -200,6 +200,7 @@ def test_formats_show_tokens_as_they_are_written(text: Path, pieces_model: str) 
         (["--tokens", "spm:missing.spm"], "missing.spm: not a SentencePiece model"),
         (["--tokens", "files:no.ro,no.en"], "no.ro: No such file"),
         (["--tokens", "words"], "--tokens words: expected spm:MODEL"),
+        (["--tokens", "files:-,-"], "stdin (-) can be read only once"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

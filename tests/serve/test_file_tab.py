@@ -39,7 +39,7 @@ def page(browser: Browser, page_folder: Path) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def aligned() -> list[Alignment]:
-    with weft.load(raw=True, fast=True, cores=1) as aligner:
+    with weft.load(raw=True, fast=True, exact=True, cores=1) as aligner:
         return list(aligner.align(PAIRS))
 
 

@@ -25,7 +25,7 @@ def page(browser: Browser, page_folder: Path) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def aligner() -> Iterator[Aligner]:
-    with weft.load(fast=True, cores=1) as aligner:
+    with weft.load(fast=True, exact=True, cores=1) as aligner:
         yield aligner
 
 

@@ -164,6 +164,6 @@ def test_the_more_accurate_encoders_can_be_chosen(page: Page) -> None:
     write_sentences(page, *pair)
     for fast in (True, False):
         page.set_checked("#accurate", not fast)
-        with weft.load(raw=True, fast=fast, cores=1) as aligner:
+        with weft.load(raw=True, fast=fast, exact=True, cores=1) as aligner:
             score = aligner.align_one(*pair).score
         expect(page.locator("#sentences .score")).to_contain_text(f"Score {score:.2f}")

@@ -40,7 +40,7 @@ def page(opened: Page) -> Page:
 
 @pytest.fixture(scope="module")
 def aligner() -> Iterator[Aligner]:
-    with weft.load(raw=True, fast=True, cores=1) as aligner:
+    with weft.load(raw=True, fast=True, exact=True, cores=1) as aligner:
         yield aligner
 
 
@@ -62,7 +62,7 @@ def test_words_may_be_what_stands_between_spaces(page: Page) -> None:
     page.check("#spaced")
     write_sentences(page, "Das Haus. gehört", "house. belongs")
     assert page.locator("#sentences .words.source .word").all_text_contents() == ["Das", "Haus.", "gehört"]
-    with weft.load(fast=True, cores=1) as spaced:
+    with weft.load(fast=True, exact=True, cores=1) as spaced:
         assert links(page) == str(spaced.align_one("Das Haus. gehört", "house. belongs"))
 
 
@@ -99,7 +99,7 @@ def test_the_threshold_chooses_links_without_the_model(page: Page) -> None:
     write_sentences(page, source, target)
     for threshold in (0.9, 0.2):
         page.locator("#sentences .slider input").fill(str(threshold))
-        with weft.load(raw=True, fast=True, cores=1, threshold=threshold) as python:
+        with weft.load(raw=True, fast=True, exact=True, cores=1, threshold=threshold) as python:
             assert links(page) == str(python.align_one(source, target))
     page.locator("#sentences .slider input").fill("0.35")
 

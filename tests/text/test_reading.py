@@ -19,7 +19,7 @@ import zstandard
 
 from weft.errors import BadLine, WeftError
 from weft.text import reading as corpus_module
-from weft.text.reading import Corpus
+from weft.text.reading import Corpus, kind_of
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,
@@ -220,6 +220,37 @@ def test_only_the_last_ending_tells_the_form(name: str, tmp_path: Path) -> None:
     assert pairs_of(Corpus(files=(file,))) == [("one", "eins")]
 
 
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.TSV.GZ", ".tsv"),
+        ("job.en.sdlxliff", ".xliff"),
+        ("job.mqxliff.zst", ".xliff"),
+        ("job.XLF", ".xlf"),
+        ("folder.tmx/text", ""),
+        ("text.gz", ""),
+    ],
+)
+def test_the_kind_of_a_file(name: str, kind: str) -> None:
+    assert kind_of(name) == kind
+
+
+def test_endings_may_be_in_capitals(tmp_path: Path) -> None:
+    name = write(tmp_path / "TEXT.JSONL.GZ", gzip.compress(b'{"source": "a", "target": "b"}\n'))
+    assert pairs_of(Corpus(files=(name,))) == [("a", "b")]
+
+
+def test_a_file_with_both_sides_is_no_single_side(tmp_path: Path) -> None:
+    name = write(tmp_path / "text.jsonl", '{"source": "a", "target": "b"}\n')
+    with pytest.raises(WeftError, match=r"text\.jsonl: holds both sides; give it alone"):
+        Corpus.of([name, name])
+
+
+def test_two_languages_make_a_pair(tmp_path: Path) -> None:
+    with pytest.raises(WeftError, match="a pair has two different languages, not de twice"):
+        Corpus.of([write(tmp_path / "text.tmx", "")], languages=("de", "de"))
+
+
 def test_the_form_can_be_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     set_stdin(monkeypatch, b'{"source": "a", "target": "b"}\n')
     assert pairs_of(Corpus(files=("-",), form="jsonl")) == [("a", "b")]
@@ -275,6 +306,27 @@ def test_a_truncated_file_is_named(ending: str, share: float, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_what_follows_compressed_text_is_not_lost(ending: str, tmp_path: Path) -> None:
+    """A damaged second part is an error, not the end; zeros, as tapes have them, are nothing."""
+    first, second = (COMPRESS[ending](f"{number}\tone\n".encode()) for number in (1, 2))
+    name = write(tmp_path / f"text.tsv{ending}", first + b"\0" * 3_000 + second + b"\0" * 512)
+    assert pairs_of(Corpus(files=(name,))) == [("1", "one"), ("2", "one")]
+    for rubbish in (b"rubbish", b"\xff" + second[1:], second[:-1]):
+        name = write(tmp_path / f"text.tsv{ending}", first + rubbish)
+        with pytest.raises(WeftError, match=r"text\.tsv.*: cannot be read to its end: it is (damaged|cut off)"):
+            pairs_of(Corpus(files=(name,)))
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
+def test_a_compressed_file_without_a_byte_is_cut_off(ending: str, tmp_path: Path) -> None:
+    name = write(tmp_path / f"text.tsv{ending}", b"")
+    with pytest.raises(WeftError, match="it is cut off"):
+        pairs_of(Corpus(files=(name,)))
+    name = write(tmp_path / f"text.tsv{ending}", COMPRESS[ending](b""))
+    assert pairs_of(Corpus(files=(name,))) == []
+
+
+@pytest.mark.parametrize("ending", [".gz", ".xz", ".zst"])
 def test_a_file_that_is_not_compressed_is_named(ending: str, tmp_path: Path) -> None:
     name = write(tmp_path / f"text.tsv{ending}", "one\teins\n" * 100)
     with pytest.raises(WeftError) as caught:
@@ -327,10 +379,11 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     assert [pair for block in blocks for pair in block.pairs()] == [("a", "b"), ("c", "d")]
 
 
-@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
-def test_utf_16_is_refused(mark: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+def test_utf_16_and_32_are_refused(mark: str, tmp_path: Path) -> None:
     name = write(tmp_path / "text.tsv", "\ufeffeins\tone\n".encode(mark))
-    with pytest.raises(WeftError, match=r"text\.tsv: is UTF-16; convert it to UTF-8"):
+    wanted = rf"text\.tsv: is {mark[:6].upper()}; convert it to UTF-8 .iconv -f {mark[:6]} "
+    with pytest.raises(WeftError, match=wanted):
         pairs_of(Corpus(files=(name,)))
 
 

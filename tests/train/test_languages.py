@@ -24,7 +24,7 @@ from weft.corpus.prepared import open_prepared
 from weft.links import format_links
 from weft.recipe import GoldConfig, Recipe
 from weft.scoring import score
-from weft.train.report import ALIGNER, Gold, read_gold_sets, read_report
+from weft.train.report import SMALL_ALIGNER, Gold, read_gold_sets, read_report
 from weft.train.run import run_recipe
 
 SIZES = {"ma": 3_000, "mb": 2_000, "mc": 1_000}
@@ -110,7 +110,7 @@ def test_all_corpora_are_in_one_folder(trained: Recipe) -> None:
 def test_links_are_found_in_every_language_order_and_pair(trained: Recipe) -> None:
     report = read_report(Path(trained.run))
     assert report is not None
-    rates = {line["gold"]: line["aer"] for line in report["lines"] if line["system"] == ALIGNER}
+    rates = {line["gold"]: line["aer"] for line in report["lines"] if line["system"] == SMALL_ALIGNER}
     assert rates.keys() == set(GOLD)
     for gold in read_gold_sets(trained):
         assert rates[gold.name] < (25 if "en" in gold.name else 40)

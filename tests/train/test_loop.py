@@ -102,6 +102,10 @@ def test_the_final_model_can_be_the_mean_of_the_last_checkpoints(run: Run, tmp_p
     assert not equal(mean, run("last"))
 
 
+def test_a_model_that_is_not_trained_has_no_checkpoints_to_average(run: Run) -> None:
+    assert equal(run("averaged", updates=0, average=2), run("plain", updates=0))
+
+
 def test_a_time_budget_ends_training_and_brings_the_rate_to_zero(run: Run, tmp_path: Path) -> None:
     run(updates=10**9, minutes=0.05, log_every=1)
     lines = read_metrics(tmp_path / "run" / "forward" / "metrics.jsonl")

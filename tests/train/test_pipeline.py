@@ -168,6 +168,13 @@ def test_without_a_gpu_none_is_used(demo: Path) -> None:
     assert refused.returncode == 1 and b"--fast is for small aligners" in refused.stderr
 
 
+def test_only_small_aligners_are_exact_and_only_on_processors(demo: Path) -> None:
+    refused = weft("align", "--model", demo / "run" / "model", "--exact", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"--exact is for small aligners" in refused.stderr
+    refused = weft("align", "--model", demo / "run" / "aligner", "--exact", "--device", "cuda", stdin=b"a\tb\n")
+    assert refused.returncode == 1 and b"--exact is not for GPUs" in refused.stderr
+
+
 def test_show_draws_what_a_model_sees(demo: Path, tmp_path: Path) -> None:
     files = [demo / "gold.source", demo / "gold.target"]
     result = weft("show", *files, "--model", demo / "run" / "model", "--line", 2, "--gold", demo / "gold.links",

@@ -21,7 +21,7 @@ from weft.recipe import CardConfig, GoldConfig, Recipe
 from weft.scoring import Score
 from weft.text.subwords import END
 from weft.train import report
-from weft.train.report import ALIGNER, FAST_ALIGNER, Gold, ReportLine, aligner_card, best_attention_layer
+from weft.train.report import FAST_ALIGNER, SMALL_ALIGNER, Gold, ReportLine, aligner_card, best_attention_layer
 from weft.train.stages import Parts, finish
 
 CPU = torch.device("cpu")
@@ -59,7 +59,7 @@ def test_a_card_says_how_the_aligner_was_made(corpus: PreparedCorpus, tmp_path: 
     gold = Gold([(["a"], ["b"])] * 2, [line] * 2, "links", 1)
     score = Score(np.array([[1, 1, 1, 1], [2, 1, 0, 1]], np.int64))
     card = aligner_card(
-        recipe, corpus, CPU, [ReportLine(ALIGNER, "mean", score), ReportLine(FAST_ALIGNER, "mean", score)], [gold]
+        recipe, corpus, CPU, [ReportLine(SMALL_ALIGNER, "mean", score), ReportLine(FAST_ALIGNER, "mean", score)], [gold]
     )
     assert card.split("\n\n")[1] == f"Romanian-English, word by word: AER {100 * score.aer:.1f} on two sentences."
     assert f"weft {weft.__version__}, the recipe ro-en, seed 7; learned from 2 systems" in card
@@ -114,7 +114,7 @@ def test_several_sets_of_gold_have_figures_of_their_own_and_a_mean(corpus: Prepa
     recipe = Recipe(str(tmp_path / "run"))
     finished_run(recipe)
     scores = [
-        dataclasses.replace(line, system=system_name) for system_name in (ALIGNER, FAST_ALIGNER) for line in lines
+        dataclasses.replace(line, system=system_name) for system_name in (SMALL_ALIGNER, FAST_ALIGNER) for line in lines
     ]
     card = aligner_card(recipe, corpus, CPU, scores, gold)
     assert card.split("\n\n")[1] == "Sentence pairs, word by word: mean AER 16.7 on 3 sentences in 2 sets."

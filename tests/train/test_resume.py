@@ -18,7 +18,7 @@ from tiny_runs import Run, equal
 
 from weft.corpus import packing
 from weft.errors import WeftError
-from weft.train.checkpoint import write_file
+from weft.train.checkpoint import Checkpoints, load_weights, save_weights, write_file
 from weft.train.runlog import read_metrics
 
 TRAIN = [sys.executable, "-m", "weft.train"]
@@ -165,8 +165,37 @@ def test_a_damaged_checkpoint_is_named(run: Run, tmp_path: Path) -> None:
     (tmp_path / "run" / "forward" / "finished.json").unlink()  # or there would be nothing to do
     (path,) = (tmp_path / "run" / "forward").glob("checkpoint-*.safetensors")
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(WeftError, match=rf"{path.name}: damaged"):
+    with pytest.raises(WeftError, match=rf"{path.name}: damaged .*; remove it to go on from the one before, or from"):
         run(updates=10)
+    write_file(path, {"a": torch.zeros(3)})
+    with pytest.raises(WeftError, match=rf"{path.name}: damaged \(it does not say what it is of\); remove it"):
+        run(updates=10)
+    path.unlink()
+    run(updates=10)
+
+
+def test_a_checkpoint_with_other_weights_is_named(tmp_path: Path) -> None:
+    checkpoints, part = Checkpoints(tmp_path, {}), torch.nn.Linear(2, 3)
+    checkpoints.save(5, 1.0, torch.nn.Linear(2, 4), [])
+    checkpoints.check()
+    with pytest.raises(WeftError, match=r"checkpoint-00000005\.safetensors: damaged \(it has other weights.*remove it"):
+        checkpoints.resume(part, [], torch.device("cpu"))
+    save_weights(tmp_path / "weights", torch.nn.Linear(2, 4))
+    with pytest.raises(WeftError, match=r"weights: damaged \(it has other weights.*; remove its folder to make"):
+        load_weights(tmp_path / "weights", part)
+    with pytest.raises(WeftError, match=r"missing: damaged .*; remove its folder to make this part again$"):
+        load_weights(tmp_path / "missing", part)
+
+
+def test_a_checkpoint_too_many_is_not_averaged(tmp_path: Path) -> None:
+    """A kill may come after a checkpoint was written and before the oldest one was removed."""
+    part = torch.nn.Linear(2, 3)
+    for update, keep in ((1, 2), (2, 2), (3, 3)):
+        with torch.no_grad():
+            part.weight.fill_(update)
+        Checkpoints(tmp_path, {}, keep).save(update, 1.0, part, [])
+    found = Checkpoints(tmp_path, {}, keep=2).averaged_weights(part)
+    assert torch.equal(found["weight"], torch.full((3, 2), 2.5))
 
 
 def test_a_full_disk_ends_in_one_line_and_keeps_the_last_checkpoint(recipe_file: Path) -> None:

@@ -21,7 +21,7 @@ from weft.corpus.made_up import examples
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
 from weft.recipe import GoldConfig, Recipe, load_recipe
-from weft.storage import checksum_of
+from weft.storage import checksum_of, used_alone
 from weft.train import run as run_module
 from weft.train.report import BOTH_WAYS, read_gold_sets, read_report
 from weft.train.run import Run, run_recipe
@@ -128,6 +128,12 @@ def test_two_processes_reach_what_one_does(corpus: PreparedCorpus, tmp_path: Pat
         one, two = (read_metrics(tmp_path / run / stage / "metrics.jsonl") for run in ("one", "two"))
         assert [line["loss"] for line in two] == pytest.approx([line["loss"] for line in one], rel=2e-3)
     assert not list(tmp_path.glob("two/*.part-*"))
+
+
+def test_two_trainings_do_not_share_a_folder(recipe: Recipe) -> None:
+    refused = pytest.raises(WeftError, match="run: another process is training in this folder")
+    with used_alone(Path(recipe.run), "training"), refused:
+        run_recipe(recipe, force=True)
 
 
 def test_force_starts_again(recipe: Recipe, tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from weft.errors import WeftError
 from weft.links import LinkLine
 from weft.model.rows import PairRows
 from weft.model.scorer import Scorer
+from weft.storage import used_alone
 from weft.text.reading import Corpus
 from weft.train import tuning, tuning_text, word_statistics
 from weft.train.corrected_pairs import CorrectedPair
@@ -160,6 +161,12 @@ def test_another_text_or_model_does_not_get_the_old_result(model: Path, text: Co
         tune(model, Corpus(files=(str(other),)), run, SHORT, PROCESS)
     assert (run / "aligner" / "README.md").read_text() == before
     tune(model, Corpus(files=(str(other),)), run, SHORT, PROCESS, force=True)
+
+
+def test_two_tunings_do_not_share_a_folder(model: Path, text: Corpus, tmp_path: Path) -> None:
+    refused = pytest.raises(WeftError, match="run: another process is tuning in this folder")
+    with used_alone(tmp_path / "run", "tuning"), refused:
+        tune(model, text, tmp_path / "run", SHORT, PROCESS, force=True)
 
 
 def test_only_the_first_process_writes(

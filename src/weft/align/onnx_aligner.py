@@ -138,6 +138,7 @@ class Aligner(WindowedAligner):
         merge: Merge = "mean",
         threshold: float | None = None,
         fast: bool = False,
+        exact: bool = False,
     ) -> None:
         """Load a shipped aligner by its name, such as ro-en, or the one in a model folder.
 
@@ -150,19 +151,21 @@ class Aligner(WindowedAligner):
             threshold: The probability that a link needs with the merge ``mean``; beside another link, three fifths of
                 it. The default is the model's own.
             fast: Use the narrow encoders, which are faster and less accurate; not every aligner has them.
+            exact: Find the same links on every kind of processor, which are also those of the page, in twice the time.
+                Otherwise the last bits of sums differ, and so does a link in some hundred sentence pairs.
         """
         if cores < 0:
             raise WeftError(f"cores is a number of cores, or 0 for all, not {cores}")
         opened = open_model(model)
         self._arguments = {
             "model": opened.path, "cores": cores, "raw": raw, "reverse": reverse, "merge": merge,
-            "threshold": threshold, "fast": fast,
+            "threshold": threshold, "fast": fast, "exact": exact,
         }  # fmt: skip
         content = read_aligner(opened, fast)
         threshold = content.config.threshold if threshold is None else threshold
         super().__init__(content.subwords, merge, threshold, raw, reverse, _AHEAD)
         self._folder, self._tables = opened.path, content.tables()
-        self._graphs = scorer_graphs(content, fast)
+        self._graphs = scorer_graphs(content, fast, exact)
         self._chunk_pieces = _CHUNK_NUMBERS // content.encoders(fast)[1].width
         self._cores = cores or available_cores()
         self._start()

@@ -9,6 +9,10 @@ pair's links would depend on its neighbours.
 Operators were chosen by measured speed. An encoder reads sentences of one length, so it computes no padding and needs
 no masks, which take a seventh of attention's time. Attention after three integer products takes less time than
 QAttention, which multiplies for each head on its own; fused Add+LayerNorm takes eight times as long as LayerNorm.
+
+Integers are the same everywhere, but processors add up floating-point numbers in different orders, and then the last
+bit differs. Where a number stands between two integers, the next layer sees another one. Exact graphs compute such sums
+in double precision and round them: then the last bit, too, is the same, on every processor and in a browser.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ COMPARE = "compare"  # the name of the graph that compares the states of both si
 OUTPUTS = ("forward", "backward")  # the attention of both directions
 _RUNTIME = "com.microsoft"  # operators that onnxruntime adds to the standard
 _OPERATORS = [{"domain": "", "version": 23}, {"domain": _RUNTIME, "version": 1}]
-_FLOAT, _UINT8, _INT8, _INT64 = 1, 2, 3, 7  # ONNX's numbers of element types
+_FLOAT, _UINT8, _INT8, _INT64, _DOUBLE = 1, 2, 3, 7, 11  # ONNX's numbers of element types
 _TYPES = {np.float32: _FLOAT, np.uint8: _UINT8, np.int8: _INT8, np.int64: _INT64}
 _HIDDEN = -1e9  # added to a masked score
 _EPSILON = 1e-5  # of layer norms, as in torch
@@ -50,8 +54,10 @@ _MESSAGES = {
 _ATTRIBUTES = {float: ("f", 1), int: ("i", 2), list: ("ints", 7)}  # field and type number of an attribute's value
 
 
-def scorer_graphs(model: AlignerFolder, fast: bool) -> dict[str, bytes]:
+def scorer_graphs(model: AlignerFolder, fast: bool, exact: bool = False) -> dict[str, bytes]:
     """Build the graphs of an aligner, or those of its fast encoders: what onnxruntime loads, by name.
+
+    With ``exact``, results do not depend on the processor.
 
     There is one for each of ``encoder_names``. Its inputs are the ``ids`` of sentences of one length, (batch, length),
     each ended by end-of-sentence, and the tables of the encoder; its output are ``states``, (batch, length, width).
@@ -63,12 +69,12 @@ def scorer_graphs(model: AlignerFolder, fast: bool) -> dict[str, bytes]:
     graphs = {}
     for encoder in encoder_names(shared):
         table, scales = table_names(encoder)
-        graph = _Graph(arrays, shape, width)
+        graph = _Graph(arrays, shape, width, exact)
         graph.encode(encoder)
         tables = [_value(table, _INT8, "words", width), _value(scales, _FLOAT, "words", 1)]
         output = _value("states", _FLOAT, "batch", "length", shape.width)
         graphs[encoder] = graph.message([_value("ids", _INT64, "batch", "length"), *tables], [output])
-    graph = _Graph(arrays, shape, width)
+    graph = _Graph(arrays, shape, width, exact)
     graph.attend(shared)
     pairs = [_value(side, _INT64, "batch", f"{side}_length") for side in SIDES]
     outputs = [_value(output, _FLOAT, "batch", "target_length", "source_length") for output in OUTPUTS]
@@ -79,8 +85,8 @@ def scorer_graphs(model: AlignerFolder, fast: bool) -> dict[str, bytes]:
 class _Graph:
     """Collects operators and constants. Every method that adds one returns the name of its result."""
 
-    def __init__(self, arrays: Mapping[str, np.ndarray], shape: EncoderConfig, width: int) -> None:
-        self._arrays, self._shape, self._width = arrays, shape, width
+    def __init__(self, arrays: Mapping[str, np.ndarray], shape: EncoderConfig, width: int, exact: bool) -> None:
+        self._arrays, self._shape, self._width, self._exact = arrays, shape, width, exact
         self.nodes: list[dict[str, Any]] = []
         self.constants: dict[str, dict[str, Any]] = {}
 
@@ -112,6 +118,16 @@ class _Graph:
     def learned(self, name: str) -> str:
         return self.constant(self._arrays[name], name=name)
 
+    def precise(self, values: str) -> str:
+        """Return what sums are made of: in double precision, if they must be exact."""
+        return self("Cast", values, to=_DOUBLE) if self._exact else values
+
+    def rounded(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:
+        """Add an operator on precise values and round its result."""
+        if not self._exact:
+            return self(operator, *inputs, output=output, **attributes)
+        return self("Cast", self(operator, *inputs, **attributes), to=_FLOAT, output=output)
+
     def quantised(self, states: str, layer: str, positive: bool = False) -> tuple[str, str, str]:
         """Quantise the input of a layer to eight bits. Returns the integers, their scale and their zero point.
 
@@ -136,14 +152,39 @@ class _Graph:
 
     def norm(self, states: str, name: str) -> str:
         weight, bias = self.learned(f"{name}.weight"), self.learned(f"{name}.bias")
-        return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=_EPSILON)
+        if not self._exact:
+            return self("LayerNormalization", states, weight, bias, axis=-1, epsilon=_EPSILON)
+        centred = self("Sub", states, self.mean(states))
+        variance = self("Add", self.mean(self("Mul", centred, centred)), self.constant(_EPSILON))
+        return self("Add", self("Mul", self("Div", centred, self("Sqrt", variance)), weight), bias)
+
+    def mean(self, values: str) -> str:
+        """Compute the mean of the last axis."""
+        return self.rounded("ReduceMean", self.precise(values), self.constant([-1], np.int64))
 
     def attention(self, states: str, name: str) -> str:
         """Apply self-attention within each sentence."""
         layer, width, heads = f"{name}.project", self._shape.width, self._shape.heads
         quantised = self.quantised(states, layer)
         parts = [self.product(quantised, layer, slice(first, first + width)) for first in (0, width, 2 * width)]
-        return self.linear(self("Attention", *parts, q_num_heads=heads, kv_num_heads=heads), f"{name}.output")
+        if self._exact:
+            attended = self.exact_attention(*parts)
+        else:
+            attended = self("Attention", *parts, q_num_heads=heads, kv_num_heads=heads)
+        return self.linear(attended, f"{name}.output")
+
+    def exact_attention(self, queries: str, keys: str, values: str) -> str:
+        """Compute what the operator Attention, which knows no double precision, does. (batch, length, width)"""
+        width, heads = self._shape.width, self._shape.heads
+        divided = self.constant([0, 0, heads, width // heads], np.int64)
+        queries, keys, values = (
+            self.precise(self("Transpose", self("Reshape", one, divided), perm=order))
+            for one, order in ((queries, [0, 2, 1, 3]), (keys, [0, 2, 3, 1]), (values, [0, 2, 1, 3]))
+        )
+        scale = self.precise(self.constant((width // heads) ** -0.5))
+        weights = self("Softmax", self("Mul", self("MatMul", queries, keys), scale), axis=-1)
+        by_place = self("Transpose", self.rounded("MatMul", weights, values), perm=[0, 2, 1, 3])
+        return self("Reshape", by_place, self.constant([0, 0, width], np.int64))
 
     def words(self, encoder: str) -> str:
         """Look up embeddings, scaled by √width as in all models. (batch, length, width)"""
@@ -158,8 +199,8 @@ class _Graph:
         length = self("Squeeze", self("Shape", "ids", start=1))
         places = self("Range", self.constant(0, np.int64), length, self.constant(1, np.int64))
         places = self("Unsqueeze", self("Cast", places, to=_FLOAT), self.constant([1], np.int64))
-        angles = self("Mul", places, self.learned("rates"))
-        return self("Concat", self("Sin", angles), self("Cos", angles), axis=1)
+        angles = self.precise(self("Mul", places, self.learned("rates")))
+        return self.rounded("Concat", self("Sin", angles), self("Cos", angles), axis=1)
 
     def encode(self, encoder: str) -> None:
         """Compute the output ``states``. (batch, length, width)"""
@@ -179,17 +220,17 @@ class _Graph:
 
     def attend(self, shared: bool) -> None:
         """Compute both directions' attention, the outputs ``OUTPUTS``. (batch, target, source)"""
-        source, target = (self("Gather", "states", side) for side in SIDES)
+        source, target = (self.precise(self("Gather", "states", side)) for side in SIDES)
         scores, scale = self.products(target, source), self._shape.width**-0.5
         if shared:  # with the other order of the sides: both add up the same numbers, rounded alike
             scores = self("Add", scores, self("Transpose", self.products(source, target), perm=[0, 2, 1]))
             scale /= 2
-        scores = self("Mul", scores, self.constant(scale))
+        scores = self("Mul", scores, self.precise(self.constant(scale)))
         for output, axis, side in zip(OUTPUTS, (2, 1), SIDES, strict=True):
             padding = self("Less", side, self.constant(0, np.int64))
             hidden = self("Mul", self("Cast", padding, to=_FLOAT), self.constant(_HIDDEN))
-            hidden = self("Unsqueeze", hidden, self.constant([3 - axis], np.int64))
-            self("Softmax", self("Add", scores, hidden), axis=axis, output=output)
+            hidden = self.precise(self("Unsqueeze", hidden, self.constant([3 - axis], np.int64)))
+            self.rounded("Softmax", self("Add", scores, hidden), axis=axis, output=output)
 
 
 def _value(name: str, kind: int, *shape: str | int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from weft.errors import WeftError
-from weft.text.reading import Lines, decode_line, open_lines, side_by_side
+from weft.text.reading import Lines, check_stdin, decode_line, open_lines, side_by_side
 
 _MOST_UNITS = 2_000  # of a block, which a process works on at a time
 _MOST_BYTES = 1 << 24  # of a block, and of a sentence
@@ -52,8 +52,7 @@ def read_blocks(file: str, target: str, has_token: Callable[[str], bool] | None)
 
     A unit is a line; or, if ``has_token`` tells which lines have a token, the lines between two blank ones.
     """
-    if file == target == "-":
-        raise WeftError("stdin (-) can be read only once")
+    check_stdin((file, target))
     names = [name for name in (file, target) if name]
     shown = ["stdin" if name == "-" else name for name in (file, target)]
     with contextlib.ExitStack() as stack:

@@ -35,7 +35,7 @@ from weft.config import Merge, Method
 from weft.errors import BadLine, WeftError
 from weft.progress import Progress, say
 from weft.storage import checksum_of
-from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard
+from weft.text.reading import ALL_LINES, Block, Corpus, Form, Shard, check_stdin
 from weft.text.words import Sentence
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Options:
     better links."""
     fast: bool = False
     """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
+    exact: bool = False
+    """Write the same links on every kind of processor, which are also those of `weft page`, in twice the time."""
     strict: bool = False
     """Stop at a line that cannot be aligned, instead of leaving its links out with a warning."""
     output: Annotated[str | None, tyro.conf.arg(aliases=["-o"], metavar="FILE", help_behavior_hint="")] = None
@@ -121,8 +123,6 @@ class Options:
         self._check_tables([output for output in self.outputs if is_table(output.file)])
         if self.threshold is not None and not 0 <= self.threshold <= 1:
             raise WeftError(f"--threshold is a probability, from 0 to 1, not {self.threshold:g}")
-        if self.languages and self.languages[0] == self.languages[1]:
-            raise WeftError(f"--languages needs two different languages, not {self.languages[0]} twice")
 
     def _check_tables(self, tables: list[Output]) -> None:
         """Raise WeftError for what Parquet files cannot do."""
@@ -186,8 +186,13 @@ class Written(NamedTuple):
         return self.pairs
 
 
-def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
+def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> None:
     """Align sentence pairs, a line of links for each line: `weft align corpus.tsv > links.txt`."""
+    align_text(options)
+
+
+def align_text(options: Options, shown_as: str = "") -> int:
+    """Align as the command does. Returns the number of pairs; warnings call the text ``shown_as``, if that is given."""
     options.check()
     corpus = Corpus.of(options.inputs, options.input_format, options.languages or ())
     plan = plan_aligner(
@@ -200,7 +205,9 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
         merge=options.merge,
         threshold=options.threshold,
         fast=options.fast,
+        exact=options.exact,
     )
+    check_stdin(options.files_read)
     for one in options.choices:
         one.check()
     outputs = options.outputs
@@ -230,7 +237,8 @@ def align(options: Annotated[Options, tyro.conf.arg(name="")]) -> int:
         blocks = part.text.blocks(1 if options.line_buffered else BLOCK_LINES[plan.device], part.lines[done:])
         blocks = (replace(block, first_line=block.first_line + skipped) for block in blocks)
         gap = "no line" if options.if_empty == "drop" else FORMATS[options.format].gap
-        warnings = Warnings(progress, f"the output has {gap} for it", options.strict, lambda: lines_before() - skipped)
+        instead = f"the output has {gap} for it"
+        warnings = Warnings(progress, instead, options.strict, lambda: lines_before() - skipped, shown_as)
         pairs = 0
         tasks = with_token_lines(blocks, options.choices, skipped + part.lines.start + done, to_end=part.is_last)
         for file, output in zip(files, outputs, strict=True):
@@ -278,7 +286,7 @@ def model_checksums(folder: Path) -> list[str]:
 
 def _made_by(options: Options, plan: AlignerPlan, part: _Part) -> dict[str, Any]:
     """Return all that the links depend on, to compare before a file is resumed."""
-    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast")
+    names = ("input_format", "format", "raw", "if_empty", "reverse", "method", "merge", "threshold", "fast", "exact")
     spans = {options.file: part.text.span}
     text = [
         checksum_of(Path(name), spans.get(name))[:16] if Path(name).is_file() else "no file"

@@ -43,6 +43,7 @@ class AlignerPlan(NamedTuple):
     merge: Merge | None = None
     threshold: float | None = None
     fast: bool = False
+    exact: bool = False
 
 
 def plan_aligner(model: str | None, cores: int, device: Device | None = None, **settings: Any) -> AlignerPlan:
@@ -52,7 +53,12 @@ def plan_aligner(model: str | None, cores: int, device: Device | None = None, **
     if cores < 0:
         raise WeftError(f"--cores is a number of cores, or 0 for all, not {cores}")
     folder = open_model(model)
-    return AlignerPlan(folder, _device(device, folder), cores or available_cores(), **settings)
+    plan = AlignerPlan(folder, _device(device, folder), cores or available_cores(), **settings)
+    if plan.exact and not folder.is_small_aligner:
+        raise WeftError(f"{folder.path}: --exact is for small aligners; leave it out")
+    if plan.exact and plan.device == "cuda":
+        raise WeftError("--exact is not for GPUs; leave out --device cuda")
+    return plan
 
 
 def _device(wanted: Device | None, model: ModelFolder) -> Device:
@@ -136,12 +142,15 @@ class Warnings:
         instead: str = "",
         strict: bool = False,
         lines_before: Callable[[], int] = lambda: 0,
+        shown_as: str = "",
     ) -> None:
         """``instead`` ends a warning: what the output has for such a line. ``strict``: raise them.
 
         ``lines_before`` returns how many lines the file has before those that are counted; it is called if one is bad.
+        ``shown_as`` is what warnings call the file, if not by its name.
         """
         self._progress, self._instead, self._strict, self._lines_before = progress, instead, strict, lines_before
+        self._shown_as = shown_as
         self._count = 0
         self._is_first = True
 
@@ -149,7 +158,7 @@ class Warnings:
         """Warn of the bad lines of a block. Raises WeftError if none is wanted, or if the first block has no other."""
         pairs = len(answer.lines)
         bad = [
-            BadLine(one.file, one.line + self._lines_before(), one.problem)
+            BadLine(self._shown_as or one.file, one.line + self._lines_before(), one.problem)
             for one in sorted(answer.bad, key=lambda one: one.line)
         ]
         if bad and self._strict:
@@ -214,4 +223,6 @@ def load_aligner(plan: AlignerPlan) -> WindowedAligner:
         return scorer_aligner(plan.model, plan.device, plan.fast, merge=merge, threshold=threshold, **text)
     from weft.align.onnx_aligner import Aligner
 
-    return Aligner(plan.model, cores=plan.cores, fast=plan.fast, merge=merge, threshold=threshold, **text)
+    return Aligner(
+        plan.model, cores=plan.cores, fast=plan.fast, exact=plan.exact, merge=merge, threshold=threshold, **text
+    )

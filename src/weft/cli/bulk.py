@@ -20,7 +20,10 @@ from weft.progress import Progress
 from weft.text.reading import Form
 
 _SECONDS_BETWEEN_MANIFESTS = 10.0
-_ALIGN = ("model", "input_format", "languages", "raw", "reverse", "merge", "threshold", "fast", "device", "cores")
+_ALIGN = (
+    *("model", "input_format", "languages", "raw", "reverse"),
+    *("merge", "threshold", "fast", "exact", "device", "cores"),
+)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Options:
     """The probability that a link needs. Higher: fewer and better links."""
     fast: bool = False
     """Use the narrow encoders of a small aligner, if it has them: faster, less accurate."""
+    exact: bool = False
+    """Write the same links on every kind of processor, in twice the time: for clusters that have several kinds."""
 
     def check(self) -> None:
         """Raise WeftError for what can be told to be wrong without looking at any file."""

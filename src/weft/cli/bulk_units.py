@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
 import weft
-from weft.cli.align import Options, align, model_checksums
+from weft.cli.align import Options, align_text, model_checksums
 from weft.errors import WeftError
 from weft.storage import atomic_file, checksum_of
 
@@ -34,6 +34,9 @@ class Unit(NamedTuple):
     input_bytes: int
     shard: str  # such as 3/8
     output: str  # the name of its file in the output folder
+
+
+_RESULT = {*Unit._fields, "pairs", "bytes", "sha256", "error"}  # what the manifest says of a unit
 
 
 def units_of(inputs: Sequence[str], parts: int, to: str) -> list[Unit]:
@@ -63,12 +66,13 @@ class UnitAligner:
         """Align a unit. Returns its members, and the pairs, bytes and checksum of its file, or the error."""
         with tempfile.TemporaryDirectory() as folder:
             written, text = Path(folder) / unit["output"], unit["input"]
+            shown = _shown(unit["input"])  # not the copy of it that is read
             try:
                 text = _local_copy(unit["input"], folder)
-                pairs = align(Options(text, shard=unit["shard"], output=str(written), **self._settings))
+                pairs = align_text(Options(text, shard=unit["shard"], output=str(written), **self._settings), shown)
                 _put(written, address_in(self._output, unit["output"]))
             except (WeftError, OSError) as error:
-                problem = str(error).replace(text, _shown(unit["input"]))  # which a copy stood for
+                problem = str(error).replace(text, shown)
                 return unit | {"pairs": 0, "bytes": 0, "sha256": "", "error": problem}
             size, checksum = written.stat().st_size, checksum_of(written)
             return unit | {"pairs": pairs, "bytes": size, "sha256": checksum, "error": ""}
@@ -95,15 +99,18 @@ class Manifest:
                 content = file.read()
         try:
             read = json.loads(content)
-        except ValueError:
-            read = None
-        if not isinstance(read, dict) or read.get("format") != _FORMAT:
-            raise WeftError(f"{folder}/manifest.json: not of the format '{_FORMAT}'; choose another folder")
+            if read["format"] != _FORMAT or any(one.keys() != _RESULT for one in read["files"]):
+                raise ValueError
+            before, results = dict(read["settings"]), {one["output"]: one for one in read["files"]}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            problem = f"not of the format '{_FORMAT}'; choose another folder"
+            raise WeftError(f"{folder}/manifest.json: {problem}") from None
         for name, value in settings.items():
-            before = read["settings"].get(name)
-            if before != value:
-                raise WeftError(f"{folder}: its {name} was {before}, but is {value} now; choose another folder")
-        return cls(folder, settings, {one["output"]: one for one in read["files"]})
+            if before.get(name) != value:
+                raise WeftError(
+                    f"{folder}: its {name} was {before.get(name)}, but is {value} now; choose another folder"
+                )
+        return cls(folder, settings, results)
 
     def has(self, unit: Unit) -> bool:
         """Tell whether a unit is done, of the same input, and its file is there."""

@@ -46,6 +46,8 @@ def demo(
 
 
 _GOLD_PAIRS = 300
+_TEXT, _GOLD = "text.tsv", ("gold.source", "gold.target", "gold.links")
+_RUN, _PICTURE = "run", "alignment.svg"
 
 
 def demo_recipe(folder: Path, updates: int) -> Recipe:
@@ -63,8 +65,8 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
 
     layers = training(updates * 3 // 5)
     return Recipe(
-        run=str(folder / "run"),
-        files=(str(folder / "text.tsv"),),
+        run=str(folder / _RUN),
+        files=(str(folder / _TEXT),),
         prepare=PrepareConfig(merges=300),
         preset="tiny",
         model=PRESETS["tiny"],
@@ -77,7 +79,7 @@ def demo_recipe(folder: Path, updates: int) -> Recipe:
             pairs=8_000,
             training=dataclasses.replace(layers, learning_rate=4e-3),
         ),
-        gold=(GoldConfig(*(str(folder / f"gold.{part}") for part in ("source", "target", "links")), base=0),),
+        gold=(GoldConfig(*(str(folder / name) for name in _GOLD), base=0),),
     )
 
 
@@ -92,11 +94,11 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     from weft.train.run import run_recipe
 
     if folder.exists():
-        if not force or not (folder / "text.tsv").is_file():
+        if not force or not _is_demo(folder):
             raise WeftError(f"{folder}: already exists; choose another folder, or start an old demo again with --force")
         shutil.rmtree(folder)
     _write_text(folder, pairs)
-    say(f"{folder / 'text.tsv'}: {pairs:,} sentence pairs in English and a made-up language\n")
+    say(f"{folder / _TEXT}: {pairs:,} sentence pairs in English and a made-up language\n")
     recipe = demo_recipe(folder, updates)
     made = run_recipe(recipe)
 
@@ -104,7 +106,7 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
     system = AlignmentSystem.load(made["system"], torch.device("cpu"))
     picture = Picture(*gold.pairs[0], system_panels(system, gold.pairs[0]), gold.links[0])
     print(terminal_grid(dataclasses.replace(picture, panels=picture.panels[-1:])))
-    drawn = folder / "alignment.svg"
+    drawn = folder / _PICTURE
     draw(picture, drawn)
     print(f"\nEvery stage, with its attention: {drawn}")
     pair = "the old king reads a letter . ||| regu-la vetu skribun-un legas ."
@@ -114,11 +116,16 @@ def run_demo(folder: Path, pairs: int, updates: int, force: bool) -> None:
 def _write_text(folder: Path, pairs: int) -> None:
     """Write training text, and other sentences with their links."""
     text = (f"{source}\t{target}\n" for source, target in sentence_pairs(pairs, seed=1))
-    write_text(folder / "text.tsv", "".join(text))
-    gold = list(examples(_GOLD_PAIRS, seed=2))
-    for part, lines in (
-        ("source", (" ".join(example.english) for example in gold)),
-        ("target", (" ".join(example.made_up) for example in gold)),
-        ("links", (format_links(example.links) for example in gold)),
-    ):
-        write_text(folder / f"gold.{part}", "".join(f"{line}\n" for line in lines))
+    write_text(folder / _TEXT, "".join(text))
+    rows = (
+        (" ".join(example.english), " ".join(example.made_up), format_links(example.links))
+        for example in examples(_GOLD_PAIRS, seed=2)
+    )
+    for name, lines in zip(_GOLD, zip(*rows, strict=True), strict=True):
+        write_text(folder / name, "".join(f"{line}\n" for line in lines))
+
+
+def _is_demo(folder: Path) -> bool:
+    """Tell whether a folder has the text of a demo, and nothing that is not of a demo."""
+    found = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    return {_TEXT} <= found <= {_TEXT, *_GOLD, _RUN, _PICTURE}

@@ -11,7 +11,7 @@ from weft.cli.options import Output
 from weft.cli.output import open_output
 from weft.errors import WeftError, printable
 from weft.links import GoldFile, open_gold, read_links
-from weft.text.reading import read_text, side_by_side
+from weft.text.reading import check_stdin, read_text, side_by_side
 from weft.text.words import split_spaces
 
 if TYPE_CHECKING:
@@ -59,23 +59,23 @@ def evaluate(
     if len(text) == 1 or (errors and not text):
         raise WeftError("words are looked up in both sentences: give --source and --target")
     names = [gold, *systems, *text]
-    if names.count("-") > 1:
-        raise WeftError("stdin (-) can be read only once")
+    check_stdin(names)
     opened = open_gold(gold, gold_base, gold_format)
     counts, found = _count(opened, names, len(systems), errors > 0, content_words)
     scores = [one.score() for one in counts]
+    shown = [printable(name, keep="") for name in systems]
     with open_output(output, names) as (out, _):
-        _print_table(systems, scores, resamples, seed, out)
-        for name, other in zip(systems[1:], scores[1:], strict=True):
+        _print_table(shown, scores, resamples, seed, out)
+        for name, other in zip(shown[1:], scores[1:], strict=True):
             difference = compare(scores[0], other, resamples, seed)
             p_value = f"p = {difference.p_text}".replace("= <", "<")
             print(
-                f"{name} − {systems[0]}: {100 * difference.difference:+.2f} AER "
+                f"{name} − {shown[0]}: {100 * difference.difference:+.2f} AER "
                 f"[{100 * difference.low:+.2f}, {100 * difference.high:+.2f}], {p_value}",
                 file=out,
             )
         if errors:
-            for name, one in zip(systems, found, strict=True):
+            for name, one in zip(shown, found, strict=True):
                 _print_errors(name, one, errors, out)
         signature = Signature(counts[0].sentences, opened.form, opened.base, resamples, seed, content=content_words)
         print(signature, file=out)

@@ -25,7 +25,7 @@ from weft.cli.options import choice
 from weft.errors import BadLine, WeftError
 from weft.links import parse_links
 from weft.progress import Progress, say
-from weft.text.reading import Block, Corpus, Form, open_lines
+from weft.text.reading import Block, Corpus, Form, check_stdin, open_lines
 from weft.text.words import Sentence
 from weft.workers import available_cores
 
@@ -87,8 +87,7 @@ class Options:
             for name in ("model", "threshold", "fast"):
                 if getattr(self, name):
                     raise WeftError(f"--{name} is for aligning; with --links there is nothing to align")
-            if self.links == "-" and "-" in (self.file, self.target):
-                raise WeftError("stdin (-) can be read only once")
+        check_stdin((self.file, self.target, self.links))
 
 
 class LinkedBlock(NamedTuple):

@@ -45,6 +45,8 @@ def prepare(
 
     files, settings = split_settings(what)
     if files and (path := find_recipe(files[0])).suffix == ".toml":
+        if len(files) > 1 or source or target or input_format != "auto":
+            raise WeftError(f"{files[0]}: a recipe names its text; leave out other text, or the recipe")
         recipe = load_recipe(path, settings)
         with remedy_for_bad_lines("fix the line, or leave such lines out with prepare.skip_bad=true"):
             say(report(prepare(recipe.texts, recipe.prepare, output or Path(recipe.run) / "corpus", force)))

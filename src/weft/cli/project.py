@@ -18,6 +18,7 @@ from weft.cli.options import Output, choice
 from weft.cli.output import open_output
 from weft.errors import WeftError, remedy_for_bad_lines
 from weft.progress import Progress
+from weft.text.reading import kind_of
 
 if TYPE_CHECKING:
     from weft.align.windowed import WindowedAligner
@@ -80,9 +81,8 @@ class Options:
     def form_name(self) -> str:
         if self.format != "auto":
             return self.format
-        name = Path(self.file)
-        ending = name.with_suffix("").suffix if name.suffix in {".gz", ".xz", ".zst"} else name.suffix
-        return ending[1:] if ending in {".conllu", ".jsonl"} else "iob2"
+        kind = kind_of(self.file)
+        return kind[1:] if kind in {".conllu", ".jsonl"} else "iob2"
 
     @property
     def form(self) -> type[TaggedTokens | ConlluSentence | SpanObject]:

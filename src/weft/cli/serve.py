@@ -64,7 +64,8 @@ class Options:
     def tokens(self) -> list[str]:
         """Return the tokens of the file, or of the environment."""
         where = f"--token-file {self.token_file}" if self.token_file else _TOKEN
-        text = Path(self.token_file).read_text("utf-8") if self.token_file else os.environ.get(_TOKEN, "")
+        # What is no UTF-8 is replaced by what is no ASCII, either, and refused below.
+        text = Path(self.token_file).read_text("utf-8", "replace") if self.token_file else os.environ.get(_TOKEN, "")
         tokens = text.split()
         if not tokens and (self.token_file or _TOKEN in os.environ):
             raise WeftError(f"{where}: has no token")

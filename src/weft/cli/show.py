@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import tyro
 
 from weft.align.pictures import Panel, Picture, draw, terminal_grid
 from weft.errors import WeftError
-from weft.links import LinkLine, read_gold, read_links
-from weft.text.reading import read_text
+from weft.links import LinkLine, open_gold, read_links
+from weft.text.reading import check_stdin, read_text, side_by_side
 from weft.text.words import split_spaces
 
 if TYPE_CHECKING:
@@ -87,29 +87,31 @@ def _read_pictures(
     gold_base: int,
     new: bool,
 ) -> list[Picture]:
-    sources, targets = list(read_text(source)), list(read_text(target))
-    systems = [list(read_links(name)) for name in links]
-    golds = read_gold(gold, gold_base) if gold is not None else None
-    lengths = {target: len(targets)} | {name: len(system) for name, system in zip(links, systems, strict=True)}
-    if gold is not None and golds is not None:
-        lengths[gold] = len(golds)
-    for name, length in lengths.items():
-        if length != len(sources):
-            raise WeftError(f"{name} has {length:,} sentences but {source} has {len(sources):,}; is one of other text?")
+    names = [source, target, *links, *([] if gold is None else [gold])]
+    check_stdin(names)
+    readers: list[Iterator[Any]] = [
+        *(map(split_spaces, read_text(name)) for name in (source, target)),
+        *map(read_links, links),
+    ]
+    if gold is not None:
+        readers.append(open_gold(gold, gold_base).lines)
+    rows: dict[int, tuple[Any, ...]] = {}
+    count = 0
+    for count, row in enumerate(side_by_side(names, readers, "sentences"), 1):
+        if count in lines:
+            rows[count] = row
     titles = [Path(name).name for name in links]
     if len(set(titles)) < len(titles):
         titles = list(links)
     pictures = []
     for number in lines:
-        if not 1 <= number <= len(sources):
-            raise WeftError(f"--line {number}: {source} has {len(sources):,} lines, counted from one")
-        pair = split_spaces(sources[number - 1]), split_spaces(targets[number - 1])
-        found = [system[number - 1] for system in systems]
-        known = golds[number - 1] if golds is not None else None
-        for line in [*found, known]:
-            if line is not None:
-                line.check(len(pair[0]), len(pair[1]))
-        pictures.append(Picture(*pair, _panels(titles, found, new), known))
+        if number not in rows:
+            raise WeftError(f"--line {number}: {source} has {count:,} lines, counted from one")
+        source_words, target_words, *found = rows[number]
+        for line in found:
+            line.check(len(source_words), len(target_words))
+        known = found.pop() if gold is not None else None
+        pictures.append(Picture(source_words, target_words, _panels(titles, found, new), known))
     return pictures
 
 

@@ -10,9 +10,8 @@ from weft.align.symmetrisation import symmetrise
 from weft.cli.options import Output
 from weft.cli.output import open_output
 from weft.config import Symmetrisation
-from weft.errors import WeftError
 from weft.links import format_links, read_links
-from weft.text.reading import side_by_side
+from weft.text.reading import check_stdin, side_by_side
 
 
 def symmetrize(
@@ -33,8 +32,7 @@ def symmetrize(
         reverse: The second file has the target word first.
         output: Write into this file instead of stdout.
     """
-    if forward == backward == "-":
-        raise WeftError("stdin (-) can be read only once")
+    check_stdin((forward, backward))
     with open_output(output, (forward, backward)) as (out, _):
         for first, second in side_by_side((forward, backward), (read_links(forward), read_links(backward))):
             other = frozenset((source, target) for target, source in second.sure) if reverse else second.sure

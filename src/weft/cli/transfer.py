@@ -85,7 +85,7 @@ class Options:
         ending = kind_of(self.file)
         if ending in {".html", ".htm"}:
             return "page"
-        return "bilingual" if ending in {".xlf", ".tmx"} or ending.endswith("xliff") else "lines"
+        return "bilingual" if ending in {".xlf", ".xliff", ".tmx"} else "lines"
 
     @property
     def inputs(self) -> list[str]:

@@ -11,7 +11,7 @@ from weft.cli.options import Output
 from weft.cli.output import open_output
 from weft.errors import WeftError
 from weft.progress import Progress, say
-from weft.text.reading import read_text
+from weft.text.reading import check_stdin, read_text
 
 
 def translate(
@@ -39,12 +39,13 @@ def translate(
 
     if beam < 1:
         raise WeftError(f"--beam must be at least 1, but is {beam}")
+    inputs = (file, reference) if reference else (file,)
+    check_stdin(inputs)
     references = list(read_text(reference)) if reference else None
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     loaded = load_translation(model, device)
     translator = Translator(loaded, beam)
     translations = []
-    inputs = (file, reference) if reference else (file,)
     with open_output(output, inputs) as (out, _), Progress() as progress:
         progress.phase("translating", 0, "lines")
         for translation in translator.translate(read_text(file)):

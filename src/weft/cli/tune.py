@@ -44,7 +44,7 @@ def tune(
         force: Forget checkpoints and start again.
     """
     from weft.align.model_folder import find_model
-    from weft.text.reading import Corpus
+    from weft.text.reading import Corpus, check_stdin
     from weft.train.corrected_pairs import read_corrected
     from weft.train.distributed import join_processes
     from weft.train.tuning import tune
@@ -54,8 +54,7 @@ def tune(
         raise WeftError("give text as one file or as two, source and target")
     if not files and corrected is None:
         raise WeftError("give text as one file or as two, source and target, or pairs with their links by --corrected")
-    if [*files, corrected, gold].count("-") > 1:
-        raise WeftError("stdin (-) can be read only once")
+    check_stdin([*files, corrected, gold])
     if gold is not None and corrected is None:
         raise WeftError("--gold has the links of --corrected: give the pairs, too")
     of_text = [one for one in settings if one.startswith("languages=")]

@@ -198,7 +198,7 @@ def _spooled(spool: Path) -> Iterator[bytes]:
         yield from file
 
 
-# -- decide: pairs by way of English -------------------------------------------------------------------
+# -- decide: pairs by way of English -----------------------------------------------------------------------------------
 
 
 def _records(read: _Read) -> list[CorpusRecord]:
@@ -362,6 +362,3 @@ def _encode_block(
             ids[side].extend(pieces)
             lengths[side].append(len(pieces))
     return [(np.array(ids[side], id_type).tobytes(), np.array(lengths[side], np.int64)) for side in (0, 1)]
-
-
-# -- report ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ The alignment layer predicts a word before it has seen it. But when a sentence p
 known: so search, from the layer's own logits, for those that predict them best. In two directions at once, one matrix
 of logits serves both models, by its rows for one and by its columns for the other:
 
-    A_L ← A_L − η·∂L/∂A_L,    L = L_F + L_B + λ·L_C
+    A_L ← A_L − η·∂L/∂A_L,    L = L_F + L_B + λ·(L_C(A_F) + L_C(A_B))
     L_F = CE(p(y | softmax(A_L); M_F)),    L_B = CE(p(x | softmax(A_Lᵀ); M_B))
 """
 

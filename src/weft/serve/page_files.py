@@ -74,7 +74,7 @@ def _data_files(model: AlignerFolder) -> Iterator[tuple[str, bytes]]:
         for part, name in zip(("rows", "scales"), table_names(encoder), strict=True):
             yield f"{encoder}.{part}", _compressed(model.arrays[name].tobytes())
     for size in ["fast", "accurate"] if model.config.fast.layers else ["accurate"]:
-        for name, graph in scorer_graphs(model, size == "fast").items():
+        for name, graph in scorer_graphs(model, size == "fast", exact=True).items():
             yield f"{size}.{name}", _compressed(graph)
 
 

@@ -23,7 +23,7 @@ from weft.text.archives import open_archive
 from weft.text.catalogues import catalogue_entries
 from weft.text.memories import Entry, memory_pairs
 from weft.text.parquet_files import count_rows, parquet_pairs
-from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines, open_input, shown
+from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines, compression_of, open_input, shown
 from weft.text.xml_memories import tmx_entries, xliff_entries
 
 Form = Literal["auto", "columns", "jsonl"]
@@ -43,7 +43,8 @@ _MEMORIES: dict[str, Callable[[Input], Iterator[Entry]]] = {
     ".po": catalogue_entries,
 }
 _NOT_LINES = {".zip", ".parquet", *_MEMORIES}  # kinds that hold both sides, and not in lines of their own
-_COMPRESSED = (".gz", ".xz", ".zst")
+_BOTH_SIDES = {".jsonl", *_NOT_LINES}
+_COMPRESSED = {".gz", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
@@ -141,15 +142,16 @@ class Corpus:
             raise WeftError(f"{len(self.source)} source files but {len(self.target)} target files: give one for one")
         if bool(self.files) == bool(self.source):
             raise WeftError("give parallel text either as files with both sides or as source files and target files")
-        if (self.files + self.source + self.target).count("-") > 1:
-            raise WeftError("stdin (-) can be read only once")
+        check_stdin(self.files + self.source + self.target)
+        if self.languages and len(set(self.languages)) < 2:
+            raise WeftError(f"a pair has two different languages, not {self.languages[0]} twice")
         for name in self.files + self.source + self.target:
             if name != "-" and Path(name).is_dir():
                 raise WeftError(f"{name}: is a folder; give a file")
             if name != "-" and not Path(name).exists():
                 raise WeftError(f"{name}: no such file")
         for name in self.source + self.target:
-            if kind_of(name) in _NOT_LINES:
+            if kind_of(name) in _BOTH_SIDES:
                 raise WeftError(f"{name}: holds both sides; give it alone")
 
     @classmethod
@@ -189,7 +191,7 @@ class Corpus:
         part need be read.
         """
         name = self.files[0] if len(self.files) == 1 else "-"
-        is_plain = self._kind(name) not in _NOT_LINES and not name.endswith(_COMPRESSED)
+        is_plain = self._kind(name) not in _NOT_LINES and compression_of(name) is None
         if is_plain and Path(name).is_file():
             return replace(self, span=shard.span(name)), ALL_LINES
         return self, shard.lines(self.count_lines())
@@ -233,11 +235,20 @@ class Corpus:
                 yield [stack.enter_context(open_lines(name, self.span)) for name in names]
 
 
+def check_stdin(names: Iterable[str | None]) -> None:
+    """Raise WeftError if stdin is among the files more than once."""
+    if list(names).count("-") > 1:
+        raise WeftError("stdin (-) can be read only once")
+
+
 def kind_of(name: str) -> str:
-    """Return the last ending, or the one before that of a compressed file: ``my.jsonl.tsv`` is TSV."""
-    for ending in _COMPRESSED:
-        name = name.removesuffix(ending)
-    return Path(name).suffix.lower()
+    """Return the last ending, or the one before that of a compressed file: ``my.jsonl.tsv`` is TSV.
+
+    Translators' tools have endings of their own for XLIFF, such as .sdlxliff: all of them are .xliff here.
+    """
+    path = Path(name.lower())
+    ending = Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
+    return ".xliff" if ending.endswith("xliff") else ending
 
 
 def _line_blocks(sides: Sequence[Lines], size: int, lines: range, jsonl: bool = False) -> Iterator[Block]:

@@ -18,7 +18,14 @@ from weft.errors import WeftError
 LONGEST_LINE = 1 << 24
 TOO_LONG = b"\xff too long"  # stands for such a line: invalid UTF-8, so that no good line equals it
 _FRAME = 1 << 18  # bytes of text that are compressed together
-_DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+_AT_A_TIME = 1 << 11  # compressed bytes, which can be 66 MB of text: little, so that a bomb stays small
+_ENCODINGS = {  # that text is sometimes in, by the marks at its beginning; some marks begin with others
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+_DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile)  # zlib.error: of a member of an archive
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 
@@ -97,8 +104,10 @@ class Lines:
             raise StopIteration
         if not self._started:
             self._started = True
-            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                raise WeftError(f"{self._file.name}: is UTF-16; convert it to UTF-8 (iconv -f utf-16 -t utf-8)")
+            for mark, name in _ENCODINGS.items():
+                if line.startswith(mark):
+                    convert = f"iconv -f {name.lower()} -t utf-8"
+                    raise WeftError(f"{self._file.name}: is {name}; convert it to UTF-8 ({convert})")
             line = line.removeprefix(codecs.BOM_UTF8)
         if len(line) <= LONGEST_LINE or line.endswith(b"\n"):
             return line.removesuffix(b"\n")
@@ -119,12 +128,9 @@ def open_input(name: str, span: range | None = None) -> Iterator[Input]:
         raise WeftError(f"{name}: {error.strerror}") from None
     with raw:
         stream: Any = raw
-        if name.endswith(".gz"):
-            stream = gzip.open(raw)
-        elif name.endswith(".xz"):
-            stream = lzma.open(raw)
-        elif name.endswith(".zst"):
-            stream = io.BufferedReader(_Zstandard(name, raw))
+        compression = compression_of(name)
+        if compression is not None:
+            stream = io.BufferedReader(_Decompressed(raw, compression), 1 << 16)
         elif span is not None:
             stream = io.BufferedReader(_Span(raw, span), 1 << 16)
         yield Input(name, stream, raw.tell if raw.seekable() else lambda: 0)
@@ -159,13 +165,16 @@ class _Span(io.RawIOBase):
         return size
 
 
-class _Zstandard(io.RawIOBase):
-    """Decompressed bytes of one or more frames. The library's own reader takes a truncated frame for a whole one."""
+class _Decompressed(io.RawIOBase):
+    """Decompressed bytes of one or more frames, which zeros may follow, as on tapes.
 
-    def __init__(self, name: str, raw: IO[bytes]) -> None:
-        self._library = _zstandard(name)
-        self._raw = raw
-        self._frame: Any = None  # the frame that has begun and not ended
+    Libraries' own readers take a truncated frame for a whole one, or rubbish after the first frame for the end.
+    """
+
+    def __init__(self, raw: IO[bytes], compression: Compression) -> None:
+        self._raw, self._compression = raw, compression
+        self._frame: Any = None  # that has begun and not ended
+        self._has_frames = False
         self._ready = memoryview(b"")
 
     def readable(self) -> bool:
@@ -173,10 +182,10 @@ class _Zstandard(io.RawIOBase):
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         while not self._ready:
-            compressed = self._raw.read(1 << 11)  # can be 66 MB of text: little, so that a bomb stays small
+            compressed = self._raw.read(_AT_A_TIME)
             if not compressed:
-                if self._frame is not None:
-                    raise EOFError("compressed file ended before the end of its last frame")
+                if self._frame is not None or not self._has_frames:
+                    raise EOFError("it is cut off: its last frame has no end")
                 return 0
             self._ready = memoryview(b"".join(self._decompress(compressed)))
         size = min(len(buffer), len(self._ready))
@@ -185,13 +194,16 @@ class _Zstandard(io.RawIOBase):
         return size
 
     def _decompress(self, compressed: bytes) -> Iterator[bytes]:
+        if self._frame is None and self._has_frames:
+            compressed = compressed.lstrip(b"\0")
         while compressed:
-            frame = self._frame or self._library.ZstdDecompressor().decompressobj()
+            frame = self._frame or self._compression.decompressor()
             try:
                 yield frame.decompress(compressed)
-            except self._library.ZstdError as error:
-                raise OSError(error) from None
-            compressed = frame.unused_data if frame.eof else b""
+            except self._compression.error as error:
+                raise OSError(f"it is damaged: {error}") from None
+            self._has_frames = True
+            compressed = frame.unused_data.lstrip(b"\0") if frame.eof else b""
             self._frame = None if frame.eof else frame
 
 
@@ -205,6 +217,8 @@ class Compression(NamedTuple):
     """Returns a frame."""
     decompressor: Callable[[], Any]
     """Returns what decompresses one frame."""
+    error: type[Exception]
+    """What it raises for bytes that are no frame."""
 
     def whole_lines(self, file: IO[bytes]) -> tuple[int, int]:
         """Return the lines of the whole frames at the start of a file, and where these frames end."""
@@ -212,11 +226,11 @@ class Compression(NamedTuple):
         found, last = 0, b""  # of the frame that has begun
         frame = self.decompressor()
         file.seek(0)
-        while compressed := file.read(1 << 11):  # as little as in reading
+        while compressed := file.read(_AT_A_TIME):
             while compressed:
                 try:
                     text = frame.decompress(compressed)
-                except Exception:  # of which each library has its own: the end of what can be used
+                except self.error:  # the end of what can be used
                     return lines, end
                 found, last = found + text.count(b"\n"), text[-1:] or last
                 compressed = frame.unused_data
@@ -230,13 +244,16 @@ class Compression(NamedTuple):
 
 def compression_of(name: str) -> Compression | None:
     """Return how a file of this name is compressed, or None if it is not."""
+    name = name.lower()
     if name.endswith(".gz"):
-        return Compression(lambda text: gzip.compress(text, 6, mtime=0), lambda: zlib.decompressobj(wbits=31))
+        return Compression(
+            lambda text: gzip.compress(text, 6, mtime=0), lambda: zlib.decompressobj(wbits=31), zlib.error
+        )
     if name.endswith(".xz"):
-        return Compression(lzma.compress, lzma.LZMADecompressor)
+        return Compression(lzma.compress, lzma.LZMADecompressor, lzma.LZMAError)
     if name.endswith(".zst"):
         library = _zstandard(name)
-        return Compression(library.compress, lambda: library.ZstdDecompressor().decompressobj())
+        return Compression(library.compress, lambda: library.ZstdDecompressor().decompressobj(), library.ZstdError)
     return None
 
 

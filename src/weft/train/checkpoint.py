@@ -20,6 +20,9 @@ from weft.errors import WeftError
 from weft.storage import atomic_file
 from weft.train.stages import compare_settings
 
+_GO_ON = "remove it to go on from the one before, or from the beginning if there is none"
+_MAKE_AGAIN = "remove its folder to make this part again"
+
 
 def state_tensors(module: nn.Module, optimisers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
     """Return all tensors to save, by name; they share memory with the originals."""
@@ -57,8 +60,11 @@ class Checkpoints:
     def check(self) -> None:
         """Raise WeftError if the newest checkpoint is damaged or was made with other settings."""
         for path in self.paths()[-1:]:
-            with open_checkpoint(path, torch.device("cpu")) as file:
-                compare_settings(path, json.loads(file.metadata()["settings"]), self.settings)
+            with open_tensors(path, torch.device("cpu"), _GO_ON) as file:
+                metadata = file.metadata() or {}
+            if not metadata.keys() >= {"update", "seconds", "settings"}:
+                raise WeftError(f"{path}: damaged (it does not say what it is of); {_GO_ON}")
+            compare_settings(path, json.loads(metadata["settings"]), self.settings)
 
     def resume(
         self, module: nn.Module, optimisers: Sequence[torch.optim.Optimizer], device: torch.device
@@ -67,10 +73,11 @@ class Checkpoints:
         paths = self.paths()
         if not paths:
             return 0, 0.0
-        with open_checkpoint(paths[-1], device) as file:
+        with open_tensors(paths[-1], device, _GO_ON) as file:
             metadata = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.offset_keys()}
-        module.load_state_dict({name[6:]: value for name, value in tensors.items() if name.startswith("model.")})
+        weights = {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
+        _put_weights(module, weights, paths[-1], _GO_ON)
         for number, optimiser in enumerate(optimisers):
             state: dict[int, dict[str, Tensor]] = {}
             for name, value in tensors.items():
@@ -81,11 +88,13 @@ class Checkpoints:
         return int(metadata["update"]), float(metadata["seconds"])
 
     def averaged_weights(self, module: nn.Module) -> dict[str, Tensor]:
-        """Return the mean of the model's weights over all checkpoints that are kept."""
-        paths = self.paths()
+        """Return the mean of the model's weights over the checkpoints to keep; its own if there are none."""
+        paths = self.paths()[-self.keep :]  # a kill may have left one more
+        if not paths:  # there was nothing to train
+            return module.state_dict()
         total: dict[str, Tensor] = {}
         for path in paths:
-            with open_checkpoint(path, torch.device("cpu")) as file:
+            with open_tensors(path, torch.device("cpu"), _GO_ON) as file:
                 for name in module.state_dict():
                     weight = file.get_tensor(f"model.{name}").double()
                     total[name] = total[name] + weight if name in total else weight
@@ -99,13 +108,21 @@ def save_weights(path: Path, module: nn.Module) -> None:
 
 def load_weights(path: Path, module: nn.Module) -> None:
     """Load what ``save_weights`` wrote."""
-    with open_checkpoint(path, torch.device("cpu")) as file:
-        module.load_state_dict({name: file.get_tensor(name) for name in file.offset_keys()})
+    with open_tensors(path, torch.device("cpu")) as file:
+        weights = {name: file.get_tensor(name) for name in file.offset_keys()}
+    _put_weights(module, weights, path, _MAKE_AGAIN)
 
 
-def open_checkpoint(path: Path, device: torch.device) -> Any:
-    """Open a safetensors file. Raises WeftError if it is damaged."""
+def _put_weights(module: nn.Module, weights: dict[str, Tensor], path: Path, remedy: str) -> None:
+    try:
+        module.load_state_dict(weights)
+    except RuntimeError:  # names every tensor that is missing, in as many lines
+        raise WeftError(f"{path}: damaged (it has other weights than this part); {remedy}") from None
+
+
+def open_tensors(path: Path, device: torch.device, remedy: str = _MAKE_AGAIN) -> Any:
+    """Open a safetensors file. Raises WeftError, with what to do, if it is damaged or missing."""
     try:
         return safe_open(path, framework="pt", device=str(device))
     except (OSError, SafetensorError) as error:
-        raise WeftError(f"{path}: damaged ({error}); remove it to go on from the one before") from None
+        raise WeftError(f"{path}: damaged ({error}); {remedy}") from None

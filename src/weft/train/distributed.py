@@ -1,4 +1,4 @@
-"""Which process this is, which device it has, how processes talk, and how signals end them.
+"""Which process this is, which device it has, how processes talk, who may use a folder, and how signals end them.
 
 Without torchrun there is just one process. SIGTERM and Ctrl-C save first if there is something to save, else they end
 the program at once.
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ from torch import Tensor
 import weft
 from weft.errors import WeftError
 from weft.progress import say
+from weft.storage import used_alone
 
 _PATIENCE = timedelta(days=1)  # others wait while the first process prepares text or writes a model
 
@@ -136,6 +138,11 @@ def end_at_once(process: Process) -> AbstractContextManager[Any]:
     does not run Python, which this needs.
     """
     return stop_signals(lambda: False) if process.world == 1 else nullcontext()
+
+
+def alone_in(folder: Path, doing: str, process: Process) -> AbstractContextManager[Any]:
+    """Keep other programs out of a folder while the processes of this one are ``doing`` something in it."""
+    return used_alone(folder, doing) if process.first else nullcontext()
 
 
 @contextmanager

@@ -31,7 +31,7 @@ from weft.train.paper_experiments import (
     load_experiments,
     run_pair,
 )
-from weft.train.report import ALIGNER, FAST_ALIGNER, PLAIN_ATTENTION, RESAMPLES, SEED
+from weft.train.report import FAST_ALIGNER, PLAIN_ATTENTION, RESAMPLES, SEED, SMALL_ALIGNER
 from weft.train.runlog import draw_curves
 from weft.train.stages import KINDS
 
@@ -133,7 +133,7 @@ def _systems(results: PairResults) -> Systems:
         best = reports[BEST]
         systems["ours: bidirectional"] = [None, None, best["bidirectional", "best-cells"]]
         systems[_OURS_GUIDED] = best.row("guided", "mean")
-        systems[_OURS_SMALL] = [None, None, best[ALIGNER, "mean"]]
+        systems[_OURS_SMALL] = [None, None, best[SMALL_ALIGNER, "mean"]]
         if results.reports[BEST]["recipe"]["scorer"]["fast"]["layers"]:
             systems["ours: small aligner, fast"] = [None, None, best[FAST_ALIGNER, "mean"]]
     for other in results.config.others:

@@ -32,7 +32,7 @@ from weft.train.stages import Parts
 
 RESAMPLES, SEED = 1_000, 1  # of the intervals in reports
 PLAIN_ATTENTION, TEACHERS, SCORER = "attention of layer", "teachers", "scorer"  # names of systems in reports, besides
-ALIGNER, FAST_ALIGNER = "small aligner", "small aligner, fast"  # those of a system's methods
+SMALL_ALIGNER, FAST_ALIGNER = "small aligner", "small aligner, fast"  # those of a system's methods
 _REPORT = "report.json"
 BOTH_WAYS: tuple[Merge, ...] = ("forward", "backward", "grow-diag", "lilt-grow-diag")
 MERGES: dict[Method, tuple[Merge, ...]] = {
@@ -142,7 +142,7 @@ def score_aligner(folder: Path, gold: Sequence[Gold], fast: bool = False) -> lis
 
     pairs = (pair for one in gold for pair in one.pairs)
     links = [alignment.links for alignment in Aligner(folder, fast=fast).align(pairs)]
-    return _score_links(FAST_ALIGNER if fast else ALIGNER, "mean", links, gold)
+    return _score_links(FAST_ALIGNER if fast else SMALL_ALIGNER, "mean", links, gold)
 
 
 @torch.no_grad()

@@ -20,7 +20,7 @@ from weft.model.torch_folder import load_translation
 from weft.progress import say
 from weft.recipe import Recipe
 from weft.storage import write_text
-from weft.train.distributed import Process, end_at_once, join_processes
+from weft.train.distributed import Process, alone_in, end_at_once, join_processes
 from weft.train.export import save_aligner
 from weft.train.report import (
     MERGES,
@@ -53,7 +53,7 @@ def run_recipe(recipe: Recipe, force: bool = False) -> dict[str, Path]:
     """
     gold = read_gold_sets(recipe)  # bad gold is found before hours of training
     parts = Parts(recipe)
-    with join_processes() as process:
+    with join_processes() as process, alone_in(Path(recipe.run), "training", process):
         corpus = _prepared(recipe, process)
         if process.first:
             if force:
@@ -186,12 +186,12 @@ class Run:
     def _distil(self) -> None:
         """Train a small scorer that knows what the systems know, and make an aligner of it that needs no torch."""
         parts, config, process = self.parts, self.recipe.scorer, self.process
-        first, pairs = parts.systems[0], config.refine.pairs or config.pairs
-        text = self._text(first, config.training, config.pairs)
+        rows_of, pairs = parts.systems[0], config.refine.pairs or config.pairs
+        text = self._text(rows_of, config.training, config.pairs)
         scorer = train_scorer(self._systems, config, text, parts.distil.folder, self._below(parts.distil), process)
         if parts.refine is not None:
             settings = {**self._below(parts.refine), **binding_settings(**{"scorer.refine": config.refine})}
-            own_text = self._text(first, config.refine.training, pairs)
+            own_text = self._text(rows_of, config.refine.training, pairs)
             scorer = refine("refined scorer", scorer, config.refine, own_text, parts.refine.folder, settings, process)
         fast = None
         if parts.fast is not None:

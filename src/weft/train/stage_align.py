@@ -32,7 +32,7 @@ class Collapsed(Exception):
 
 
 class AlignmentTask(Task):
-    """Predict every word from one context vector: L_F + L_B + λ·L_C, and agree if the recipe asks for it.
+    """Predict every word from one context vector: L_F + L_B + λ·L_C of both, and agree if the recipe asks for it.
 
     Layers can collapse with losses that look healthy: every word looks at the same place, or beside its translation.
     Then the two directions disagree, or attention flows to end-of-sentence; both are figures of the log.

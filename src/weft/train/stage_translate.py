@@ -100,11 +100,11 @@ def train_translation(
                 progress.say(_introduction(_called(direction, both_ways), trainers[direction]))
         train("translation", list(trainers.values()), process, progress)
     if process.first:
+        held_out = _held_out(corpus, training)
         for direction, trainer in trainers.items():
-            text = _held_out(corpus, training)
-            held_out = None if text is None else _in_direction(text, direction, both_ways)
+            own_text = None if held_out is None else _in_direction(held_out, direction, both_ways)
             _finish(
-                folders[direction], trainer, corpus.subwords, held_out, model_config, direction, settings[direction]
+                folders[direction], trainer, corpus.subwords, own_text, model_config, direction, settings[direction]
             )
     process.wait()
 

@@ -32,9 +32,9 @@ from weft.progress import say
 from weft.storage import write_text
 from weft.text.reading import Corpus
 from weft.text.subwords import END
-from weft.train.checkpoint import open_checkpoint, write_file
+from weft.train.checkpoint import open_tensors, write_file
 from weft.train.corrected_pairs import CorrectedPair
-from weft.train.distributed import Process, end_at_once
+from weft.train.distributed import Process, alone_in, end_at_once
 from weft.train.estimate import shown_time, tuning_minutes
 from weft.train.export import save_aligner
 from weft.train.loop import train_stage
@@ -46,6 +46,7 @@ from weft.train.word_statistics import Posteriors, word_posteriors
 _FEW_PAIRS = 2_000  # fewer say little
 _KEPT, _KNOWN_STEPS = 0.5, 0.5  # in a language that the aligner knows: attention that stays, share of steps
 _WORDS = "words"
+_STATISTICS = 2  # counts up when probabilities of links are found in another way, so that old ones are not taken up
 _LEAST_SUM = 1e-9  # of attention, to divide by
 
 
@@ -63,7 +64,7 @@ def tune(
     Returns the folder of the new aligner, ``run/aligner``. Goes on where it stopped, with the same text, model and
     settings; ``force`` starts again. Raises WeftError if the text is too small to learn from.
     """
-    with end_at_once(process):
+    with end_at_once(process), alone_in(run, "tuning", process):
         return _tuned(model, Chosen.of(corpus, corrected, config, process.first), run, config, process, force)
 
 
@@ -86,7 +87,7 @@ def _tuned(model: Path, chosen: Chosen, run: Path, config: TuneConfig, process: 
     }
     if process.first:
         if len(text) < _FEW_PAIRS and not text.taught:
-            say(f"{len(text):,} sentence pairs are few: λ tells little, and some thousands teach more")
+            say(f"{len(text):,} sentence pairs are few: some thousands teach more")
         needed = shown_time(tuning_minutes(content.config, config, text.sides, process.device))
         say(
             f"tuning to {_described(text)} with {len(made_of):,} new pieces of words: "
@@ -118,13 +119,14 @@ def _described(text: TuningText) -> str:
 def _counted(text: TuningText, attend: Attend, folder: Path, settings: dict[str, Any], process: Process) -> Posteriors:
     """Find the probabilities of links, or read them if that was done."""
     path = folder / "posteriors.safetensors"
+    settings = settings | {"statistics": _STATISTICS}
     if not is_finished(folder, settings) and process.first:
         began = time.perf_counter()
         given = [(pair.forward, pair.backward) for pair in text.taught]
         write_file(path, word_posteriors(text.sides, text.words, attend, process, given)._asdict())
         finish(folder, settings, time.perf_counter() - began)
     process.wait()
-    with open_checkpoint(path, process.device) as file:
+    with open_tensors(path, process.device) as file:
         found = Posteriors(*map(file.get_tensor, Posteriors._fields))
     if process.first and len(text) > len(text.taught):
         what = (
@@ -132,7 +134,7 @@ def _counted(text: TuningText, attend: Attend, folder: Path, settings: dict[str,
             if found.known
             else "the aligner does not know this language well: it learns links that were found by counting words"
         )
-        say(f"λ = {found.trust.item():.4f}: {what}")
+        say(f"both directions agree on {found.agreement.item():.0%} of their attention: {what}")
     return found
 
 
