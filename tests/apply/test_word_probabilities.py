@@ -15,6 +15,7 @@ from weft.apply.block_counts import count_block
 from weft.apply.word_probabilities import WordCounts
 from weft.progress import Progress
 from weft.text import counting
+from weft.text.words import Sentence
 
 
 def written(blocks: list[list[Alignment]], folder: Path) -> tuple[list[str], list[str]]:
@@ -46,6 +47,15 @@ def test_probabilities_of_both_directions(tmp_path: Path) -> None:
 def test_words_that_are_called_null_are_those_without_links(tmp_path: Path) -> None:
     forward, _ = written([[aligned("NULL a", "b c", "0-0")]], tmp_path)
     assert sorted(forward) == ["NULL a 1.0000000", "b NULL 0.5000000", "c NULL 0.5000000"]
+
+
+def test_a_word_with_a_space_inside_is_one_column(tmp_path: Path) -> None:
+    arabic = Sentence.from_text("ل بيت كبير", raw=True)  # its preposition is written apart
+    pair = Alignment(arabic, Sentence.from_text("house big", raw=True), {(0, 0): 1.0, (1, 1): 1.0})
+    assert [sorted(lines) for lines in written([[pair]], tmp_path)] == [
+        ["big كبير 1.0000000", "house لبيت 1.0000000"],
+        ["كبير big 1.0000000", "لبيت house 1.0000000"],
+    ]
 
 
 @pytest.mark.parametrize("held", [1 << 27, 300])

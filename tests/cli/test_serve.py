@@ -76,9 +76,11 @@ def metrics(running: Running) -> str:
     return get(running, "/metrics")[1]
 
 
-def get(running: Running, path: str) -> tuple[dict[str, str], str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{running.port}{path}") as answer:
-        return {name.lower(): value for name, value in answer.headers.items()}, answer.read().decode()
+def get(running: Running, path: str, method: str = "GET") -> tuple[dict[str, str], str]:
+    request = urllib.request.Request(f"http://127.0.0.1:{running.port}{path}", method=method)
+    with urllib.request.urlopen(request) as answer:
+        headers = {name.lower(): value for name, value in answer.headers.items() if name.lower() != "date"}
+        return headers, answer.read().decode()
 
 
 def test_the_page_is_served_and_guarded(tmp_path: Path) -> None:
@@ -88,6 +90,8 @@ def test_the_page_is_served_and_guarded(tmp_path: Path) -> None:
         headers, page = get(running, "/")
         assert "<!doctype html>" in page.lower() and headers["content-type"].startswith("text/html")
         assert "frame-ancestors 'none'" in headers["content-security-policy"]
+        assert get(running, "/", "HEAD") == (headers, "")  # as load balancers ask
+        assert get(running, "/health", "HEAD")[0]["content-length"] == str(len(get(running, "/health")[1]))
         assert headers["x-content-type-options"] == "nosniff"
         headers, _ = get(running, "/aligner.js")
         assert "javascript" in headers["content-type"]

@@ -225,6 +225,39 @@ def test_corrections_are_kept_by_the_browser_and_in_jsonl(browser: Browser, page
     close_page(page)
 
 
+def test_a_browser_without_room_says_that_corrections_are_not_kept(
+    browser: Browser, page_folder: Path, tmp_path: Path
+) -> None:
+    page = open_page(browser, page_folder, tab="file")
+    page.evaluate(
+        "() => { Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }; }"
+    )
+    give(page, tsv(tmp_path))
+    assert "cannot keep" not in page.inner_text("#file-facts")
+    page.click("#file .checked")
+    expect(page.locator("#file-facts")).to_contain_text("this browser cannot keep your corrections: export them")
+    is_asked = page.evaluate(
+        """() => {
+            const event = new Event("beforeunload", { cancelable: true });
+            dispatchEvent(event);
+            return event.defaultPrevented;
+        }"""
+    )
+    assert is_asked
+    close_page(page)
+
+
+def test_keys_keep_their_place_in_the_list(page: Page, tmp_path: Path) -> None:
+    give(page, tsv(tmp_path, [(f"Satz {number}", f"Sentence {number}") for number in range(20)]))
+    page.locator("#list button").nth(2).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#list button").nth(2)).to_be_focused()
+    expect(page.locator("#list [aria-current=true]")).to_contain_text("Satz 2")
+    page.focus("#page-after")
+    page.keyboard.press("Enter")  # to the last page: there is no other after it
+    expect(page.locator("#page-before")).to_be_focused()
+
+
 def test_thousands_of_pairs_are_listed_at_once_and_aligned_bit_by_bit(page: Page, tmp_path: Path) -> None:
     pairs = [(f"Satz {number} ist ein Satz.", f"Sentence {number} is a sentence.") for number in range(5_000)]
     page.set_input_files("#files", tsv(tmp_path, pairs))
@@ -253,6 +286,10 @@ def test_thousands_of_pairs_are_listed_at_once_and_aligned_bit_by_bit(page: Page
         ({"a.txt": "das\nHaus\n", "b.txt": "the house\n"}, "a.txt has 2 lines but b.txt has 1"),
         ({"a.tsv": ""}, "has one side alone"),
         ({"a.tsv": b"\xff\xfe\t\xff"}, "a.tsv: is neither text in UTF-8 nor such text in .gz"),
+        (
+            {"a.tmx": '<?xml version="1.0"?>\n<tmx/>\n'},
+            "a.tmx: is XML; give what `weft align --raw a.tmx --format jsonl`",
+        ),
         ({"a.gz": b"no gzip"}, "a.gz: is neither text in UTF-8 nor such text in .gz"),
         ({"a.tsv": "a\tb\n", "b.tsv": "a\tb\n"}, "Give one file of pairs"),
         (

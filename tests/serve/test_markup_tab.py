@@ -66,6 +66,16 @@ def test_markup_is_shown_and_never_run(page: Page) -> None:
     assert page.locator("main img, main script, main b:has-text('Speichern')").count() == 0
 
 
+def test_only_what_is_markup_stands_out(page: Page) -> None:
+    for handling, source, tags in (
+        ("html", "snake_case * 2 ~ <b>Save</b>", ["<b>", "</b>"]),
+        ("markdown", "snake_case **Save** <b>", ["**", "**"]),
+    ):
+        page.select_option("#handling", handling)
+        page.fill("#marked-source", source)
+        expect(page.locator("#marked-shown .tag")).to_have_text(tags)
+
+
 def test_each_kind_has_its_example(page: Page) -> None:
     page.fill("#marked-source", "")
     page.select_option("#handling", "markdown")

@@ -127,6 +127,21 @@ def test_the_page_follows_the_system_until_somebody_chooses(browser: Browser, pa
     close_page(page)
 
 
+def test_what_is_chosen_shows_where_colours_are_forced(browser: Browser, page_folder: Path) -> None:
+    page = open_page(browser, page_folder, forced_colors="active")
+    for chosen, other in (
+        ("#tab-sentences", "#tab-file"),
+        ("#sentences .bar label:has(:checked) span", "#sentences .bar label:not(:has(:checked)) span"),
+    ):
+        look = "(one) => [getComputedStyle(one).backgroundColor, getComputedStyle(one).borderBottom]"
+        assert page.locator(chosen).first.evaluate(look) != page.locator(other).first.evaluate(look)
+    inks = page.locator("#sentences .heatmap").evaluate(
+        "(one) => [getComputedStyle(one).color, getComputedStyle(one).caretColor]"
+    )
+    assert len(set(inks)) == 2  # frames are seen on dark cells
+    close_page(page)
+
+
 def test_everything_has_a_name_and_tabs_work_by_key(page: Page) -> None:
     unnamed = page.evaluate(
         """() => [...document.querySelectorAll("button, input, select, textarea, summary, [role=application]")]

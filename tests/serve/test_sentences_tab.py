@@ -33,6 +33,7 @@ def page(opened: Page) -> Page:
     opened.locator("#sentences input[value=lines]").check(force=True)
     opened.locator("#sentences .marks input[value=sure]").check(force=True)
     opened.uncheck("#spaced")
+    write_sentences(opened, "", "")  # or the same text would keep its corrections
     write_sentences(opened, *HOUSE)
     return opened
 
@@ -75,8 +76,11 @@ def test_a_side_without_words_has_no_links(page: Page) -> None:
 def test_sides_can_be_swapped_and_examples_chosen(page: Page) -> None:
     page.click("#swap")
     expect(page.locator("#source")).to_have_value(HOUSE[1])
-    page.select_option("#example", label="Korean – English")
-    expect(page.locator("#sentences .words.source .word").first).to_have_text("친구는")
+    for _ in range(2):  # also again, after other text was written
+        page.select_option("#example", label="Korean – English")
+        expect(page.locator("#sentences .words.source .word").first).to_have_text("친구는")
+        write_sentences(page, *HOUSE)
+        expect(page.locator("#example")).to_have_value("")
 
 
 def test_pointing_at_a_word_marks_its_counterparts_and_says_them(page: Page) -> None:
@@ -171,6 +175,64 @@ def test_a_finger_links_by_two_taps(browser: Browser, page_folder: Path) -> None
     word(page, "target", 4).tap()
     assert "0-4" in links(page).split()
     close_page(page)
+
+
+def test_a_finger_looks_at_a_cell_of_the_heat_map_before_it_changes_it(browser: Browser, page_folder: Path) -> None:
+    page = open_page(browser, page_folder, has_touch=True, viewport={"width": 390, "height": 800})
+    write_sentences(page, *HOUSE)
+    before = links(page)
+    page.locator("#sentences input[value=heat]").check(force=True)
+    canvas = page.locator("#sentences .heatmap canvas")
+    place = canvas.evaluate("(canvas) => ({ x: 100, y: canvas.clientHeight - 17 })")  # in the row of the full stop
+    caption = page.locator("#sentences .heatmap .caption")
+    for is_linked in (False, True):
+        canvas.tap(position=place)
+        expect(caption).to_contain_text(" — .: mean ")
+        assert (caption.inner_text().endswith(", linked")) == is_linked
+    page.locator("#sentences input[value=lines]").check(force=True)
+    assert len(links(page).split()) == len(before.split()) + 1
+    close_page(page)
+
+
+def test_corrections_stay_as_long_as_the_text_does(page: Page) -> None:
+    drag(page, word(page, "source", 0), word(page, "target", 4))
+    score = page.inner_text("#sentences .score")
+    page.check("#accurate")
+    expect(page.locator("#sentences .score")).not_to_have_text(score)  # that of the other encoders
+    assert "0-4" in links(page).split()
+    page.uncheck("#accurate")
+    write_sentences(page, HOUSE[0], HOUSE[1] + "!")
+    assert "0-4" not in links(page).split()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("ein Wort " * 600, "a sentence of 1,200 words, but the limit is 1,023"), ("字" * 200_000, "200,000 characters")],
+)
+def test_a_text_that_is_no_sentence_is_refused_at_once(page: Page, text: str, problem: str) -> None:
+    write_sentences(page, text, HOUSE[1])
+    expect(page.locator("#sentences .score")).to_contain_text(f"{problem}; split it")
+    assert page.locator("#sentences .word").count() == 0
+
+
+def test_text_can_be_dropped_into_a_field(page: Page) -> None:
+    prevented = page.evaluate(
+        """() => ["dragover", "drop"].map((name) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.setData("text/plain", "Haus");
+            const event = new DragEvent(name, { dataTransfer, bubbles: true, cancelable: true });
+            document.querySelector("#source").dispatchEvent(event);
+            return event.defaultPrevented;
+        })"""
+    )
+    assert prevented == [False, False] and page.locator("#sentences").is_visible()
+
+
+def test_nothing_moves_when_the_page_says_something(page: Page) -> None:
+    place = page.locator("#sentences .bench").bounding_box()
+    export(page, MENU, "pharaoh")
+    expect(page.locator("#status")).to_have_text("Saved.")
+    assert page.locator("#sentences .bench").bounding_box() == place
 
 
 def test_the_heat_map_shows_both_directions_and_links_by_key(page: Page) -> None:

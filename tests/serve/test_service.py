@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -183,7 +184,10 @@ def test_broken_bodies_are_refused(client: TestClient) -> None:
         assert "not JSON" in error(client, 400, content=body, headers=headers)
     assert "Content-Type" in error(client, 415, content=b"source=a&target=b")
     assert "Content-Type" in error(client, 415, content=b'{"pairs": []}', headers={"content-type": "text/plain"})
+    packed = gzip.compress(b'{"pairs": []}')
+    assert "not compressed" in error(client, 415, content=packed, headers=headers | {"content-encoding": "gzip"})
     assert "the body: " in error(client, 422, content=b"[]", headers=headers)
+    assert client.post("/align/", json={"pairs": []}, follow_redirects=False).status_code == 404
     assert client.get("/align").status_code == 405 and client.get("/nothing").json() == {"error": "Not Found"}
     assert "there is multi" in error(client, 404, json={"pairs": [], "model": "../../secrets"})
 

@@ -16,10 +16,7 @@ from weft.text.words import Sentence
 NULL = "NULL"  # stands for what words without links are linked to, as in the files of Moses and Marian
 WORD_PAIR = np.dtype([("source", "u8"), ("target", "u8"), ("count", "i8")])
 EXAMPLE = [  # fields that say where a phrase pair is found
-    (
-        "example",
-        "u8",
-    ),  # where the line of its sentence pair begins in the kept text; above that, a rank: lower is better
+    ("example", "u8"),  # where the line of its pair begins in the kept text; above that, a rank: lower is better
     ("source_first", "u4"),  # word of the phrase in the sentence
     ("target_first", "u4"),
     ("source_words", "u1"),  # how many the phrase has

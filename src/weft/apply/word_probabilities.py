@@ -12,6 +12,7 @@ import numpy as np
 from weft.apply.block_counts import BY_PAIR, NULL, WORD_PAIR, BlockCounts
 from weft.progress import Progress
 from weft.text.counting import SortedLines, Table, group_starts, group_sums, key_of
+from weft.text.words import split_spaces
 
 Side = Literal["source", "target"]
 
@@ -67,11 +68,12 @@ class _Vocabulary:
     """The words that keys stand for. In memory are 24 bytes for each; the words themselves are in a file."""
 
     def __init__(self, words: Iterable[str], path: Path) -> None:
+        """Words are shown without white space, which those of Arabic may have inside, as it is between columns."""
         keys, starts = array("Q"), array("Q", [0])
         with path.open("wb") as file:
             for word in words:
                 keys.append(key_of(word))
-                starts.append(starts[-1] + file.write(word.encode()))
+                starts.append(starts[-1] + file.write("".join(split_spaces(word)).encode()))
         order = np.argsort(np.frombuffer(keys, np.uint64))
         self._keys = np.frombuffer(keys, np.uint64)[order]
         self._starts, self._ends = (np.frombuffer(starts, np.uint64)[order + more] for more in (0, 1))

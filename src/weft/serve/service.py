@@ -57,7 +57,7 @@ _ERRORS = {
     404: "There is no such model.",
     408: "The request was not complete in time.",
     413: "The body is too large.",
-    415: "The body is not said to be JSON.",
+    415: "The body is not said to be JSON, or is compressed.",
     422: "The request is not as described here.",
     429: "Too many requests are waiting; `Retry-After` says when to try again.",
     503: "The service cannot take this now.",
@@ -216,6 +216,7 @@ def create_app(
         version=weft.__version__,
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,  # it would name an address that clients of a proxy do not have
     )
     service = Service(models, limits, metrics)
     _add_routes(app, service, has_tokens=bool(tokens))
@@ -236,6 +237,8 @@ class _WorkRoute(APIRoute):
         async def handle(request: HttpRequest) -> Response:
             if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
                 raise HTTPException(415, "send JSON, with the header 'Content-Type: application/json'")
+            if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+                raise HTTPException(415, "send JSON as it is, not compressed, without 'Content-Encoding'")
             try:
                 asked = kind.model_validate_json(await request.body())
             except ValidationError as error:

@@ -5,6 +5,7 @@
 (() => {
   const weft = (globalThis.weft ??= {});
 
+  const MOST_CHARACTERS = 100_000; // of a sentence in which words are looked for
   const settings = { threshold: null }; // what suits the aligner, unless somebody chooses another one
   const aligners = {};
   const find = (name) => document.getElementById(name);
@@ -22,15 +23,22 @@
     }
   }
 
-  /** Say something at the top of the page for a while. @param {string} text @param {number | null} share done so far */
+  /** Say something at the foot of the window for a while. @param {string} text @param {number | null} share done so far */
   function say(text, share = null) {
     const status = find("status");
+    status.classList.remove("failed");
     status.firstElementChild.textContent = text;
     status.lastElementChild.hidden = share === null;
     status.lastElementChild.value = share ?? 0;
-    status.hidden = !text;
     clearTimeout(say.timer);
-    if (text && share === null && !status.classList.contains("failed")) say.timer = setTimeout(() => say(""), 4000);
+    if (text && share === null) say.timer = setTimeout(() => say(""), 4000);
+  }
+
+  /** Say what went wrong, until something else is said. @param {string} text */
+  function complain(text) {
+    say(text);
+    clearTimeout(say.timer);
+    find("status").classList.add("failed");
   }
 
   /** Return the aligner that is wanted; each is loaded once. */
@@ -40,7 +48,6 @@
   }
 
   async function load(fast) {
-    find("status").classList.remove("failed");
     try {
       const loaded = await weft.aligner.load({ fast, onProgress: (share) => say("Loading the aligner …", share) });
       settings.threshold ??= loaded.threshold;
@@ -48,8 +55,7 @@
       return loaded;
     } catch (error) {
       delete aligners[fast]; // so that it can be tried again
-      find("status").classList.add("failed");
-      say(`The aligner could not be loaded: ${error.message}`);
+      complain(`The aligner could not be loaded: ${error.message}`);
       throw error;
     }
   }
@@ -74,6 +80,11 @@
    * @param {weft.pairs.Pair} pair
    */
   async function align(pair) {
+    const problem = tooLong(pair);
+    if (problem) {
+      pair.refuse(problem);
+      return null;
+    }
     if (!pair.source.words.length || !pair.target.words.length) {
       const empty = new Float32Array();
       pair.keep({ matrix: empty, score: 0 });
@@ -88,6 +99,19 @@
       pair.problem = error.message;
       return null;
     }
+  }
+
+  /** Return why a pair is too long to be aligned: a word has a piece at least. @returns {string | null} */
+  function tooLong(pair) {
+    const most = weft.manifest.mostPieces;
+    for (const side of ["source", "target"]) {
+      const { length } = pair.row[side].text;
+      if (length > MOST_CHARACTERS) return `a sentence of ${length.toLocaleString("en")} characters; split it`;
+      const words = pair[side].words.length;
+      if (words > most)
+        return `a sentence of ${words.toLocaleString("en")} words, but the limit is ${most.toLocaleString("en")}; split it`;
+    }
+    return null;
   }
 
   /** Show one of the parts. @param {string} name */
@@ -139,8 +163,8 @@
       const actions = [
         [(event.ctrlKey || event.metaKey) && key === "z" && !event.shiftKey, () => part.bench.undo()],
         [(event.ctrlKey || event.metaKey) && (key === "y" || (key === "z" && event.shiftKey)), () => part.bench.redo()],
-        [event.altKey && key === "arrowright", () => part.step?.(1)],
-        [event.altKey && key === "arrowleft", () => part.step?.(-1)],
+        [event.altKey && key === "arrowright" && part.step, () => part.step(1)],
+        [event.altKey && key === "arrowleft" && part.step, () => part.step(-1)],
       ];
       const action = actions.find(([applies]) => applies)?.[1];
       if (!action) return;
@@ -163,7 +187,7 @@
     });
   }
 
-  weft.app = { say, aligner, align, choose };
+  weft.app = { say, complain, aligner, align, choose };
   const parts = {
     sentences: new weft.sentencesTab.SentencesTab(settings),
     file: new weft.fileTab.FileTab(settings),

@@ -169,10 +169,10 @@
       const lines = { pharaoh: weft.export.pharaoh, gold: weft.export.gold, json: weft.export.json };
       const endings = { pharaoh: "links.txt", gold: "gold.txt", json: "alignment.json" };
       this._find(".export").open = false;
-      if (kind === "copy") await weft.export.copy(weft.export.pharaoh(pair, threshold));
-      else if (kind in lines) weft.export.save(endings[kind], `${lines[kind](pair, threshold)}\n`);
+      if (kind === "copy") return weft.export.copy(weft.export.pharaoh(pair, threshold), "The line of links");
+      if (kind in lines) weft.export.save(endings[kind], `${lines[kind](pair, threshold)}\n`);
       else await this._exportPicture(kind);
-      weft.app.say(kind === "copy" ? "Links are on the clipboard." : "Saved.");
+      weft.app.say("Saved.");
     }
 
     /** Pictures are of lines: while the heat map is shown, lines are put into sight for the moment it takes. */

@@ -115,6 +115,9 @@
     const found = { name, rows: null, links: links[0]?.lines ?? null };
     if (columns.length) found.rows = columns[0].lines.map(rowOfColumns);
     if (jsonl.length) found.rows = jsonl[0].lines.map(rowOfJson);
+    const xml = side.find(({ lines }) => lines[0]?.startsWith("<?xml"));
+    if (xml)
+      throw new Error(`${xml.name}: is XML; give what \`weft align --raw ${xml.name} --format jsonl\` makes of it.`);
     if (side.length === 1)
       throw new Error(`${side[0].name}: has one side alone; give the file of the other side with it.`);
     if (side.length > 2) throw new Error("Give two files of one side each, not more.");
@@ -223,15 +226,16 @@
       }
     }
 
-    /** Keep the corrections; a browser that cannot has them until the page is left. */
+    /** Keep the corrections. @returns {boolean} false from a browser that has no room, or may not */
     save() {
       const checked = this.pairs.filter((pair) => pair.isChecked);
       const lines = checked.map((pair) => [pair.number, formatGold(pair.history.present, 0)]);
       try {
         if (lines.length) localStorage.setItem(this.key, JSON.stringify(Object.fromEntries(lines)));
         else localStorage.removeItem(this.key);
+        return true;
       } catch {
-        // no room, or forbidden
+        return false;
       }
     }
   }

@@ -136,8 +136,9 @@
     setTimeout(() => URL.revokeObjectURL(address), 10_000);
   }
 
-  /** Put text on the clipboard, also where browsers allow only the old way. @param {string} text */
-  async function copy(text) {
+  /** Put text on the clipboard, also where browsers allow only the old way, and say so. @param {string} name of it */
+  async function copy(text, name) {
+    let isCopied = true;
     try {
       await navigator.clipboard.writeText(text);
     } catch {
@@ -145,9 +146,11 @@
       area.value = text;
       document.body.append(area);
       area.select();
-      document.execCommand("copy");
+      isCopied = document.execCommand("copy");
       area.remove();
     }
+    if (isCopied) weft.app.say(`${name} is on the clipboard.`);
+    else weft.app.complain(`${name} could not be copied: this browser forbids it.`);
   }
 
   weft.export = { pharaoh, gold, words, json, picture, pixels, serialised, save, copy };

@@ -48,23 +48,25 @@
         if (kind) this._export(kind);
       });
       this._takeDrops();
+      addEventListener("beforeunload", (event) => this.rows && !this.isKept && event.preventDefault());
     }
 
     /** Files may be dropped anywhere on the page. */
     _takeDrops() {
       const area = find("drop");
+      const hasFiles = ({ dataTransfer }) => dataTransfer.types.includes("Files"); // text is dropped into fields
       addEventListener("dragover", (event) => {
+        if (!hasFiles(event)) return;
         event.preventDefault();
         area.classList.add("over");
       });
       addEventListener("dragleave", (event) => event.relatedTarget ?? area.classList.remove("over"));
       addEventListener("drop", (event) => {
+        if (!hasFiles(event)) return;
         event.preventDefault();
         area.classList.remove("over");
-        const files = [...event.dataTransfer.files];
-        if (!files.length) return;
         weft.app.choose("file");
-        this.read(files);
+        this.read([...event.dataTransfer.files]);
       });
     }
 
@@ -98,6 +100,7 @@
       this.restored = this.corrections.restore();
       this.current = null;
       this.wasChosen = false; // no pair was chosen by hand
+      this.isKept = true; // the corrections, by the browser
       find("corpus").hidden = false;
       find("drop").classList.add("small");
       find("file-name").textContent = this.name;
@@ -148,6 +151,7 @@
       const bad = this.pairs.filter((pair) => pair.problem);
       const facts = [shownCount(this.pairs.length, "pair"), `${checked.toLocaleString("en")} checked`];
       if (this.restored) facts.push(`corrections of ${shownCount(this.restored, "pair")} kept from before`);
+      if (!this.isKept) facts.push("this browser cannot keep your corrections: export them before you leave");
       if (bad.length)
         facts.push(
           `line ${bad[0].number}: ${bad[0].problem}${bad.length > 1 ? `; ${bad.length - 1} more like it` : ""}`,
@@ -193,7 +197,7 @@
 
     _changed() {
       this.wasChosen = true;
-      this.corrections.save();
+      this.isKept = this.corrections.save();
       this.list.mark(this.current);
       this._showFacts();
       this._scoreLater();

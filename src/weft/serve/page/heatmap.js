@@ -40,7 +40,8 @@
       this.scroller.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
       this.scroller.addEventListener("pointermove", (event) => this._point(this._cellAt(event)));
       this.scroller.addEventListener("pointerleave", () => this._point(null));
-      this.scroller.addEventListener("click", (event) => this._click(this._cellAt(event)));
+      this.scroller.addEventListener("pointerdown", () => (this.pressed = String(this.cell)));
+      this.scroller.addEventListener("click", (event) => this._clickAt(event));
       this.scroller.addEventListener("keydown", (event) => this._key(event));
       new ResizeObserver(draw).observe(this.root);
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
@@ -189,6 +190,14 @@
       const source = Math.floor((x - this.left + this.scroller.scrollLeft) / CELL);
       const target = Math.floor((y - this.top + this.scroller.scrollTop) / CELL);
       return source < this.source.words.length && target < this.target.words.length ? [source, target] : null;
+    }
+
+    /** A finger cannot point: its first tap shows the cell, another one changes it. */
+    _clickAt(event) {
+      const cell = this._cellAt(event);
+      const isShown = event.pointerType !== "touch" || this.pressed === String(cell);
+      this._point(cell);
+      if (isShown) this._click(cell);
     }
 
     _click(cell) {

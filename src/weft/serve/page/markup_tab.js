@@ -7,7 +7,8 @@
   const { element } = weft.dom;
 
   const PAUSE = 200; // milliseconds without a key before markup is transferred
-  const TAG = /<[^<>]*>|\*\*|__|[*_`~]+|\]\([^)]*\)|!?\[/g;
+  const TAGS = /<[^<>]*>/g;
+  const MARKS = /[*`~]+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])|\]\([^)]*\)|!?\[/gu; // of Markdown
   const EXAMPLES = {
     html: [
       'Click <b>Save</b> to keep your <a href="changes.html">latest changes</a>.',
@@ -27,11 +28,11 @@
     ],
   };
 
-  /** Show text whose tags stand out. @param {HTMLElement} host @param {string} text */
-  function showTags(host, text) {
+  /** Show text whose tags stand out. @param {HTMLElement} host @param {string} text @param {string} handling */
+  function showTags(host, text, handling) {
     const parts = [];
     let end = 0;
-    for (const match of text.matchAll(TAG)) {
+    for (const match of text.matchAll(handling === "markdown" ? MARKS : TAGS)) {
       const tag = element("span", { class: "tag" });
       tag.textContent = match[0];
       parts.push(text.slice(end, match.index), tag);
@@ -54,6 +55,7 @@
         shownSource: find("marked-shown"),
         shownTarget: find("marked-target"),
         problem: find("markup-problem"),
+        copy: find("copy-markup"),
       });
       this.turn = 0;
       this.kind = this.handling.value;
@@ -61,10 +63,7 @@
       for (const field of [this.source, this.target]) field.addEventListener("input", () => this._later());
       this.split.addEventListener("change", () => this.transfer());
       this.handling.addEventListener("change", () => this._changeKind());
-      find("copy-markup").addEventListener("click", async () => {
-        await weft.export.copy(this.result);
-        weft.app.say("The translation is on the clipboard.");
-      });
+      this.copy.addEventListener("click", () => weft.export.copy(this.result, "The translation"));
     }
 
     _example() {
@@ -87,8 +86,8 @@
     /** Transfer the markup of what stands there now. */
     async transfer() {
       const turn = (this.turn += 1);
-      showTags(this.shownSource, this.source.value);
       const options = { handling: this.handling.value, split: this.split.checked };
+      showTags(this.shownSource, this.source.value, options.handling);
       let result = "";
       let problem = "";
       try {
@@ -102,7 +101,8 @@
       this.result = result;
       this.problem.textContent = problem;
       this.problem.hidden = !problem;
-      showTags(this.shownTarget, result);
+      this.copy.disabled = !result;
+      showTags(this.shownTarget, result, options.handling);
     }
   }
 

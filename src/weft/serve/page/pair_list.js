@@ -53,11 +53,16 @@
       this.page = Math.max(0, Math.min(page, pages - 1));
       const first = this.page * ROWS;
       const rows = this.pairs.slice(first, first + ROWS).map((pair, place) => this._row(pair, first + place));
+      const { activeElement } = document; // a key must not lose its place when what it has pressed is gone
+      const hadFocus = this.rows.contains(activeElement);
       const none = Object.assign(element("li", { class: "none" }), { textContent: "No pair is like that." });
       this.rows.replaceChildren(...(rows.length ? rows : [none]));
       this.place.textContent = `${(this.page + 1).toLocaleString("en")} of ${pages.toLocaleString("en")}`;
       this.buttons[0].disabled = this.page === 0;
       this.buttons[1].disabled = this.page === pages - 1;
+      if (hadFocus) (this.rows.querySelector("[aria-current=true]") ?? this.rows.querySelector("button"))?.focus();
+      else if (this.buttons.includes(activeElement) && activeElement.disabled)
+        this.buttons.find((button) => !button.disabled)?.focus();
     }
 
     /** @param {Pair} pair */
@@ -67,7 +72,7 @@
         line.textContent = text.slice(0, LETTERS) || pair.problem || "–";
         return line;
       });
-      const state = element("b", { "aria-label": pair.isChecked ? "checked" : "" });
+      const state = element("b", pair.isChecked ? { role: "img", "aria-label": "checked" } : {});
       state.textContent = pair.isChecked ? " ✓" : "";
       const score = pair.score?.toFixed(2) ?? "";
       const number = element("span", { class: "number" }, String(pair.number), state, element("br"), score);

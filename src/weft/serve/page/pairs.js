@@ -40,12 +40,26 @@
       return this.spaced ? spaced : weft.words.rawSentence(text);
     }
 
+    /** Tell whether another pair has the same words. @param {Pair} other */
+    hasTextOf(other) {
+      const textOf = ({ row, spaced }) => JSON.stringify([row.source.text, row.target.text, spaced]);
+      return textOf(this) === textOf(other);
+    }
+
     get isAligned() {
       return this.given !== undefined || this.cells !== undefined || this.problem !== undefined;
     }
 
     get isChecked() {
       return this.history.present !== null;
+    }
+
+    /** Keep the text alone, without words, and say why: thousands of words would take the browser minutes to draw. */
+    refuse(problem) {
+      this.problem = problem;
+      [this._source, this._target] = [this.row.source, this.row.target].map(({ text }) =>
+        weft.words.sentenceOf(text, []),
+      );
     }
 
     /** Forget what the aligner said. */

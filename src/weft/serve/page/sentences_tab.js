@@ -39,16 +39,17 @@
       this.spaced = document.getElementById("spaced");
       this.turn = 0; // of the latest text: what comes back for an earlier one is too late
       this._fillExamples();
-      for (const field of this.fields) field.addEventListener("input", () => this._later());
+      for (const field of this.fields) field.addEventListener("input", () => this._typed());
       this.spaced.addEventListener("change", () => this.align());
       document.getElementById("swap").addEventListener("click", () => {
         const [source, target] = this.fields.map((field) => field.value);
+        this.example.value = "";
         this._fill(target, source);
       });
     }
 
     _fillExamples() {
-      const select = document.getElementById("example");
+      const select = (this.example = document.getElementById("example"));
       select.append(new Option("choose …", ""), ...EXAMPLES.map(([name], place) => new Option(name, place)));
       select.addEventListener("change", () => {
         if (select.value === "") return;
@@ -56,10 +57,10 @@
         this.spaced.checked = false;
         this._fill(source, target);
       });
+      const [first, second] = this.fields;
+      if (first.value || second.value) return; // a browser may have kept what was typed
       select.value = "0";
-      const [, source, target] = EXAMPLES[0];
-      this.fields[0].value ||= source; // a browser may have kept what was typed
-      this.fields[1].value ||= target;
+      [first.value, second.value] = EXAMPLES[0].slice(1);
     }
 
     _fill(source, target) {
@@ -67,18 +68,20 @@
       this.align();
     }
 
-    _later() {
+    _typed() {
+      this.example.value = "";
       this._setBusy(true);
       clearTimeout(this.timer);
       this.timer = setTimeout(() => this.align(), PAUSE);
     }
 
-    /** Align what stands there now. */
+    /** Align what stands there now; corrections stay as long as the text does. */
     async align() {
       const turn = (this.turn += 1);
       this._setBusy(true);
       const [source, target] = this.fields.map((field) => ({ text: field.value }));
-      const pair = new weft.pairs.Pair({ source, target }, 1, this.spaced.checked);
+      const asked = new weft.pairs.Pair({ source, target }, 1, this.spaced.checked);
+      const pair = this.bench.pair?.hasTextOf(asked) ? this.bench.pair : asked;
       const result = await weft.app.align(pair).catch(() => null); // the page says at its top what is wrong
       if (turn !== this.turn) return;
       this.bench.show(pair, result);

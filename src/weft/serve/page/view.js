@@ -89,7 +89,7 @@
     /** @returns {HTMLElement[]} */
     _spans(side, sentence) {
       return sentence.words.map((word, place) => {
-        const span = element("span", { class: "word", role: "button", tabindex: "-1" });
+        const span = element("span", { class: "word", role: "button", tabindex: "-1", "aria-pressed": "false" });
         span.textContent = word;
         span.dataset.side = side;
         span.dataset.place = place;
@@ -168,6 +168,10 @@
       });
       addEventListener("pointermove", (event) => this.drag && this._dragTo(event));
       addEventListener("pointerup", (event) => this.drag && this._drop(event));
+      addEventListener("pointercancel", () => {
+        this.drag?.line?.remove();
+        this.drag = null;
+      });
     }
 
     /** @returns {{side: Side, place: number} | null} */
@@ -209,9 +213,13 @@
     }
 
     _mark(word) {
-      if (this.chosen) this._element(this.chosen)?.classList.remove("chosen");
+      const show = (one, isChosen) => {
+        this._element(one)?.classList.toggle("chosen", isChosen);
+        this._element(one)?.setAttribute("aria-pressed", String(isChosen));
+      };
+      if (this.chosen) show(this.chosen, false);
       this.chosen = word;
-      if (word) this._element(word).classList.add("chosen");
+      if (word) show(word, true);
     }
 
     _element({ side, place }) {
