@@ -152,7 +152,7 @@ class Aligner(WindowedAligner):
                 it. The default is the model's own.
             fast: Use the narrow encoders, which are faster and less accurate; not every aligner has them.
             exact: Find the same links on every kind of processor, which are also those of the page, in twice the time.
-                Otherwise the last bits of sums differ, and so does a link in some hundred sentence pairs.
+                Otherwise the last bits of sums depend on the processor, and in one of a hundred pairs a link or two.
         """
         if cores < 0:
             raise WeftError(f"cores is a number of cores, or 0 for all, not {cores}")
