@@ -291,7 +291,7 @@ NORM = "source.norm_words.weight"
         (_size("config.json", 2_000_000), "2.0 MB, but it can have 1.0 MB at most$"),
         (_link("config.json", "/dev/zero"), "config.json: not a regular file$"),
         (_pipe("config.json"), "config.json: not a regular file$"),
-        (_config(format="weft alignment system 1"), "config.json: not of the format 'weft aligner 2'$"),
+        (_config(format="weft alignment system 1"), "config.json: not of a small aligner"),
         (_pop("encoders"), "config.json: damaged, it has no 'encoders'$"),
         (_config(encoders={"layers": 10**12}), "config.json: a small aligner has 100 layers at most$"),
         (_config(encoders={"width": 2**40}), "too large for a small aligner$"),

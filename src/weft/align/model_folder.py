@@ -159,7 +159,7 @@ def read_aligner(model: str | os.PathLike[str], fast: bool = False) -> AlignerFo
     opened = open_model(model)
     folder, path = opened.path, opened.path / "config.json"
     if not opened.is_small_aligner:
-        raise WeftError(f"{path}: not of the format '{FORMAT}'")
+        raise WeftError(f"{path}: not of a small aligner ('{FORMAT}'); weft train writes one into RUN/aligner")
     for name in ("text", "encoders"):
         if name not in opened.described:
             raise WeftError(f"{path}: damaged, it has no '{name}'")
