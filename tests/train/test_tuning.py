@@ -273,5 +273,5 @@ def test_text_without_pairs_and_damaged_models_are_refused(model: Path, text: Co
 
 def test_a_whole_system_cannot_be_tuned(model: Path, text: Corpus, tmp_path: Path) -> None:
     (model / "config.json").write_text(json.dumps({"format": "weft alignment system 1"}))
-    with pytest.raises(WeftError, match="not of a small aligner .*RUN/aligner"):
+    with pytest.raises(WeftError, match=r"not of a small aligner .*RUN/aligner"):
         tune(model, text, tmp_path / "run", CONFIG, PROCESS)
