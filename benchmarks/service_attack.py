@@ -212,6 +212,8 @@ def report(outcome: Outcome, running: Running, before: float) -> None:
     print(
         f"good: {len(outcome.good)} answered, {len(outcome.wrong)} of them wrong; {median:.2f} s, at most {worst:.2f} s"
     )
+    for answer, count in Counter(outcome.wrong).items():
+        print(f"wrong: {answer[:200]} ({count})")
     after = running.megabytes()
     time.sleep(SETTLED)
     print(f"memory: {before:.0f} MB before, {after:.0f} MB after, {running.megabytes():.0f} MB {SETTLED} s later")
