@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import lzma
 import os
 import subprocess
@@ -213,6 +214,19 @@ def test_json_lines(ending: str, tmp_path: Path) -> None:
     assert pairs_of(Corpus(files=(name,))) == [("größer", "a\tb"), ("😀", "y")]
 
 
+def test_rows_of_data_sets(tmp_path: Path) -> None:
+    rows = [{"de": "das Haus", "en-US": "the house"}, {"de": "ja", "en-US": "yes"}]
+    lines = "".join(json.dumps({"id": 1, "translation": row}) + "\n" for row in rows)
+    parquet = str(tmp_path / "text.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2], "translation": rows}), parquet)
+    for name in (write(tmp_path / "text.jsonl", lines), parquet):
+        assert pairs_of(Corpus(files=(name,))) == [("das Haus", "the house"), ("ja", "yes")]
+        turned = Corpus(files=(name,), languages=("en", "de"))
+        assert pairs_of(turned) == [("the house", "das Haus"), ("yes", "ja")]
+        with pytest.raises(WeftError, match="its languages are de, en-US: say which two to read with --languages"):
+            pairs_of(Corpus(files=(name,), languages=("en", "fr")))
+
+
 @pytest.mark.parametrize("name", ["my.jsonl.tsv", "my.jsonl.d", "my.jsonl.tsv.gz"])
 def test_only_the_last_ending_tells_the_form(name: str, tmp_path: Path) -> None:
     content = b"one\teins\n"
@@ -268,9 +282,15 @@ def test_the_form_can_be_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
         ('{"source": "x"}', "expected an object"),
         ('["source", "target"]', "expected an object"),
         ('{"source": "x", "target": 1}', "must be text"),
+        ('{"translation": {"de": "x", "en": null}}', "must be text"),
+        ('{"translation": {"de": "x", "en": "y", "fr": "z"}}', "its languages are de, en, fr: say which two"),
+        ('{"translation": ["x", "y"]}', "expected an object"),
         ("", "expected an object"),
     ],
-    ids=["surrogate", "surrogate in an object", "brackets", "braces", "one side", "list", "number", "empty"],
+    ids=[
+        *("surrogate", "surrogate in an object", "brackets", "braces", "one side", "list", "number"),
+        *("nothing in a language", "three languages", "list of languages", "empty"),
+    ],
 )
 def test_a_bad_object_is_a_bad_line(line: str, problem: str, tmp_path: Path) -> None:
     name = write(tmp_path / "text.jsonl", '{"source": "a", "target": "b"}\n' + line + "\n")

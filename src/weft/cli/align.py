@@ -59,7 +59,7 @@ class Options:
     input_format: Form = "auto"
     """Columns or jsonl; auto: as the file's name says, and columns for stdin."""
     languages: Annotated[tuple[str, str] | None, choice("CODE CODE", "the two that there are, source first")] = None
-    """Source and target language of a memory (.tmx, .xlf, .po, .zip), such as de en; en is also en-US."""
+    """Source and target language of a memory (.tmx, .xlf, .po, .zip) or data set, such as de en; en is also en-US."""
     format: FormatName = "pharaoh"
     """`0-0 1-2`, `0-0:0.97 1-2:0.55`, `das|the`, A3 lines, offsets and all; html and grid are to look at."""
     raw: bool = False

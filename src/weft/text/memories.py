@@ -5,14 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from weft.errors import WeftError
 from weft.text.streams import LONGEST_LINE, TOO_LONG
 from weft.text.words import split_spaces
 
+TRANSLATION = "translation"
+"""What Hugging Face's data sets call the texts of a row, by their languages."""
 _MOST_NAMED = 20  # languages in a message, and letters of each
+_WHICH_TWO = (
+    "say which two to read with --languages, "
+    """or the setting languages='["de", "en"]' of prepare, train and tune"""
+)
 
 Texts = list[tuple[str, str]]
 """Languages, "" where a file does not say, each with its text."""
@@ -53,10 +59,7 @@ def memory_pairs(file: str, entries: Iterable[Entry], languages: tuple[str, ...]
         if not languages and len(texts) > max(1, len(sides)):
             here = {language for language, _ in texts}
             named = _named(here | {code for code in chosen if not any(is_language(one, code) for one in here)})
-            raise WeftError(
-                f"{file}:{entry.line}: more than two languages ({named}): say which two to read with --languages, "
-                """or the setting languages='["de", "en"]' of prepare, train and tune"""
-            )
+            raise WeftError(f"{file}:{entry.line}: more than two languages ({named}): {_WHICH_TWO}")
         if len(sides) == 2:
             empty = False
             yield MemoryPair(_as_line(sides[0]), _as_line(sides[1]), entry.line)
@@ -78,6 +81,17 @@ def _one_of_each(texts: Texts) -> Texts:
             seen.add(language)
             found.append((language, text))
     return found
+
+
+def two_of(codes: Sequence[str], languages: tuple[str, ...]) -> tuple[str, str] | None:
+    """Return which two of the codes are of ``languages``, in this order; without any, both that there are, or None."""
+    found = [next((one for one in codes if is_language(one, wanted)), "") for wanted in languages] or list(codes)
+    return (found[0], found[1]) if len(found) == 2 and all(found) else None
+
+
+def which_two(codes: Sequence[str]) -> str:
+    """Return the problem with languages of which ``two_of`` can choose no two."""
+    return f"its languages are {_named(set(codes)) or 'not named'}: {_WHICH_TWO}"
 
 
 def _languages_of(texts: Texts) -> tuple[str, ...]:

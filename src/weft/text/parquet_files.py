@@ -1,4 +1,4 @@
-"""Sentence pairs in Parquet files: the columns ``source`` and ``target``."""
+"""Sentence pairs in Parquet files: the columns ``source`` and ``target``, or Hugging Face's ``translation``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from weft.errors import WeftError
+from weft.text.memories import TRANSLATION, two_of, which_two
 from weft.text.streams import LONGEST_LINE, TOO_LONG
 
 _ROWS = 2_000  # that are decoded at a time
@@ -22,20 +23,40 @@ def count_rows(name: str) -> int:
         return file.metadata.num_rows
 
 
-def parquet_pairs(name: str, rows: range) -> Iterator[tuple[bytes, bytes]]:
+def parquet_pairs(name: str, rows: range, languages: tuple[str, ...] = ()) -> Iterator[tuple[bytes, bytes]]:
     """Yield both texts of the given rows, counted from zero; what is missing is empty. Raises WeftError."""
     with _opened(name) as file:
-        kinds = {field.name: field.type for field in file.schema_arrow}
-        if not all(side in kinds and _is_text(kinds[side]) for side in _SIDES):
-            columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
-            raise WeftError(f"{name}: needs two columns of text, source and target; its columns are {columns}")
+        sides = _sides(name, file.schema_arrow, languages)
         groups = range(file.num_row_groups)
         ends = list(itertools.accumulate(file.metadata.row_group(group).num_rows for group in groups))
         first = bisect.bisect_right(ends, rows.start)  # the row group with the first row that is wanted
         skipped = ends[first - 1] if first else 0
-        batches = file.iter_batches(_ROWS, row_groups=groups[first:], columns=list(_SIDES))
-        pairs = (zip(*(_texts(batch[side]) for side in _SIDES), strict=True) for batch in batches)
+        batches = file.iter_batches(_ROWS, row_groups=groups[first:], columns=[".".join(side) for side in sides])
+        pairs = (zip(*(_texts(_column(batch, side)) for side in sides), strict=True) for batch in batches)
         yield from itertools.islice(itertools.chain.from_iterable(pairs), rows.start - skipped, rows.stop - skipped)
+
+
+def _sides(name: str, schema: Any, languages: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the paths of the columns of both sides. Raises WeftError if there are none."""
+    import pyarrow
+
+    kinds = {field.name: field.type for field in schema}
+    if all(side in kinds and _is_text(kinds[side]) for side in _SIDES):
+        return [(side,) for side in _SIDES]
+    table = kinds.get(TRANSLATION)
+    if table is not None and pyarrow.types.is_struct(table):
+        codes = [field.name for field in table if _is_text(field.type)]
+        if chosen := two_of(codes, languages):
+            return [(TRANSLATION, code) for code in chosen]
+        raise WeftError(f"{name}: {which_two(codes)}")
+    columns = ", ".join(f"{column} ({kind})" for column, kind in kinds.items())
+    raise WeftError(f"{name}: needs two columns of text, source and target; its columns are {columns}")
+
+
+def _column(batch: Any, path: tuple[str, ...]) -> Any:
+    """Return a column, or one of the columns in it, as an array."""
+    column, *inner = path
+    return batch[column].field(*inner) if inner else batch[column]
 
 
 @contextlib.contextmanager

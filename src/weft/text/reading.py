@@ -21,7 +21,7 @@ from typing import IO, Literal, NamedTuple, TypeVar
 from weft.errors import BadLine, WeftError
 from weft.text.archives import open_archive
 from weft.text.catalogues import catalogue_entries
-from weft.text.memories import Entry, memory_pairs
+from weft.text.memories import TRANSLATION, Entry, memory_pairs, two_of, which_two
 from weft.text.parquet_files import count_rows, parquet_pairs
 from weft.text.streams import LONGEST_LINE, TOO_LONG, Input, Lines, compression_of, open_input, shown
 from weft.text.xml_memories import tmx_entries, xliff_entries
@@ -58,6 +58,7 @@ class Block:
     target_file: str = ""
     bytes_read: int = 0  # of the file on disk while this block was read, for progress
     jsonl: bool = False  # lines with both sides are JSON objects
+    languages: tuple[str, ...] = ()  # to find in these objects
     places: list[int] | None = None  # of a memory: the line of the file where each pair begins
 
     def pairs(self, on_bad: Callable[[BadLine], None] | None = None) -> Iterator[tuple[str, str]]:
@@ -75,7 +76,9 @@ class Block:
         number = self.line(index)
         source = decode_line(self.source[index], self.file, number)
         if self.target is None:
-            return (_json_pair if self.jsonl else _split_columns)(source, self.file, number)
+            if self.jsonl:
+                return _json_pair(source, self.file, number, self.languages)
+            return _split_columns(source, self.file, number)
         return source, decode_line(self.target[index], self.target_file, number)
 
     def line(self, index: int) -> int:
@@ -133,7 +136,7 @@ class Corpus:
     form: Form = "auto"
     """Of files with both sides; stdin, which has no name, is taken for columns unless this says otherwise."""
     languages: tuple[str, ...] = ()
-    """Codes of the source and the target language, to find them in memories; () if these have no others."""
+    """Codes of the source and the target language, to find in memories and data sets; () if there are no others."""
     span: range | None = None
     """The bytes that are read of one plain file, which are whole lines; None for all. Lines are counted from there."""
 
@@ -174,12 +177,15 @@ class Corpus:
         for name in self.files:
             kind = self._kind(name)
             if kind == ".parquet":
-                yield from _parquet_blocks(name, size, lines)
+                yield from _parquet_blocks(name, self.languages, size, lines)
             elif kind in _MEMORIES:
                 yield from _memory_blocks(name, _MEMORIES[kind], self.languages, size, lines)
             else:
                 with self._opened(name) as sides:
-                    yield from _line_blocks(sides, size, lines, jsonl=kind == ".jsonl")
+                    blocks = _line_blocks(sides, size, lines)
+                    if kind == ".jsonl":
+                        blocks = (replace(block, jsonl=True, languages=self.languages) for block in blocks)
+                    yield from blocks
         for source, target in zip(self.source, self.target, strict=True):
             with self._opened(source, target) as sides:
                 yield from _line_blocks(sides, size, lines)
@@ -251,7 +257,7 @@ def kind_of(name: str) -> str:
     return ".xliff" if ending.endswith("xliff") else ending
 
 
-def _line_blocks(sides: Sequence[Lines], size: int, lines: range, jsonl: bool = False) -> Iterator[Block]:
+def _line_blocks(sides: Sequence[Lines], size: int, lines: range) -> Iterator[Block]:
     """Yield blocks of a file with both sides, or of two files."""
     names = [side.name for side in sides]
     for side in sides:
@@ -262,7 +268,7 @@ def _line_blocks(sides: Sequence[Lines], size: int, lines: range, jsonl: bool = 
     for rows in _chunks(itertools.islice(rows_of_all, len(lines)), size):
         source, *target = map(list, zip(*rows, strict=True))
         bytes_read = sum(side.bytes_read() for side in sides)
-        yield Block(names[0], first, source, target[0] if target else None, names[-1], bytes_read, jsonl)
+        yield Block(names[0], first, source, target[0] if target else None, names[-1], bytes_read)
         first += len(rows)
 
 
@@ -319,9 +325,9 @@ def open_lines(name: str, span: range | None = None) -> Iterator[Lines]:
         yield Lines(file, started=bool(span and span.start))
 
 
-def _parquet_blocks(name: str, size: int, lines: range) -> Iterator[Block]:
+def _parquet_blocks(name: str, languages: tuple[str, ...], size: int, lines: range) -> Iterator[Block]:
     first = lines.start + 1
-    for pairs in _chunks(parquet_pairs(name, lines), size):
+    for pairs in _chunks(parquet_pairs(name, lines, languages), size):
         source, target = map(list, zip(*pairs, strict=True))
         yield Block(name, first, source, target, name)
         first += len(source)
@@ -350,15 +356,25 @@ def _split_columns(line: str, file: str, number: int) -> tuple[str, str]:
     raise BadLine(file, number, f"expected two columns, found {len(columns)} {name}")
 
 
-def _json_pair(line: str, file: str, number: int) -> tuple[str, str]:
-    """Return the members source and target of an object: text, or objects with a member text, as weft align writes."""
+def _json_pair(line: str, file: str, number: int, languages: tuple[str, ...]) -> tuple[str, str]:
+    """Return the members source and target of an object: text, or objects with a member text, as weft align writes.
+
+    Or two of the members of its translation, by language, as Hugging Face's data sets have them.
+    """
     try:
         pair = json.loads(line)
-        sides = [side["text"] if isinstance(side, dict) else side for side in (pair["source"], pair["target"])]
+        if TRANSLATION in pair and "source" not in pair:
+            texts = {**pair[TRANSLATION]}
+            chosen = two_of([*texts], languages)
+            if chosen is None:
+                raise BadLine(file, number, which_two([*texts]))
+            sides = [texts[code] for code in chosen]
+        else:
+            sides = [side["text"] if isinstance(side, dict) else side for side in (pair["source"], pair["target"])]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise BadLine(file, number, 'expected an object with "source" and "target"') from None
     if not all(isinstance(side, str) for side in sides):
-        raise BadLine(file, number, '"source" and "target" must be text')
+        raise BadLine(file, number, "both sides must be text")
     try:
         "".join(sides).encode()
     except UnicodeEncodeError:
