@@ -31,8 +31,8 @@ def written(form: FormatName, *alignments: Alignment) -> str:
 
 def test_there_is_one_list_of_formats() -> None:
     assert get_args(FormatName) == tuple(FORMATS)
-    section = DOCS.read_text("utf-8").partition("## Output")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE) == list(FORMATS)
+    table = DOCS.read_text("utf-8").partition("## Output")[2].partition("\n|")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == list(FORMATS)
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,10 @@ def tune(
     Returns the folder of the new aligner, ``run/aligner``. Goes on where it stopped, with the same text, model and
     settings; ``force`` starts again. Raises WeftError if the text is too small to learn from.
     """
-    with end_at_once(process), alone_in(run, "tuning", process):
-        return _tuned(model, Chosen.of(corpus, corrected, config, process.first), run, config, process, force)
+    with end_at_once(process):
+        chosen = Chosen.of(corpus, corrected, config, process.first)  # bad text leaves no folder
+        with alone_in(run, "tuning", process):
+            return _tuned(model, chosen, run, config, process, force)
 
 
 def _tuned(model: Path, chosen: Chosen, run: Path, config: TuneConfig, process: Process, force: bool) -> Path:
