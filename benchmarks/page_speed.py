@@ -52,7 +52,7 @@ def measure(page: Page, arguments: argparse.Namespace, pairs: list[tuple[str, st
         start = processor_seconds(session)
         links = page.evaluate(_ALIGN, [pairs, arguments.raw])
         rounds.append(processor_seconds(session) - start)
-    with Aligner(arguments.model, raw=arguments.raw, fast=fast) as aligner:
+    with Aligner(arguments.model, raw=arguments.raw, fast=fast, exact=True) as aligner:
         wanted = [one.probabilities for one in aligner.align(pairs)]
     found = [{(source, target): probability for source, target, probability in one} for one in links]
     differences = [
