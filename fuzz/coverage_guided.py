@@ -44,7 +44,8 @@ def targets() -> dict[str, Fuzzed]:
     from test_fuzzing import MEMORIES
 
     examples = {path.name: path.read_bytes() for path in sorted((ROOT / "examples").iterdir()) if path.is_file()}
-    lines = [b'{"source": "a", "target": {"text": "b"}}\n', b"a b ||| c\n", examples["de-en.tsv"][:300]]
+    lines = [b'{"source": "a", "target": {"text": "b"}}\n', b'{"translation": {"de": "a", "en": "b"}}\n']
+    lines += [b"a b ||| c\n", examples["de-en.tsv"][:300]]
     xml = [examples["job.xlf"], examples["memory.tmx"], MEMORIES["tmx"], MEMORIES["xlf"]]
     labelled = {name: text.encode() + b"\xffDas alte Haus\n" for name, text in LABELLED.items()}
     models = [bytes([number]) + (_model_folder() / name).read_bytes() for number, name in enumerate(_MODEL_FILES)]
