@@ -91,7 +91,9 @@ def test_every_kind_of_file_is_read(page: Page, aligned: list[Alignment], tmp_pa
     sides = [tmp_path / "text.de", tmp_path / "text.en"]
     for side, path in enumerate(sides):
         path.write_text("".join(f"{pair[side]}\n" for pair in PAIRS), "utf-8")
-    for files in ([bars], sides):
+    rows = tmp_path / "set.jsonl"
+    rows.write_text("".join(json.dumps({"translation": {"de": one, "en": two}}) + "\n" for one, two in PAIRS), "utf-8")
+    for files in ([bars], sides, [rows]):
         give(page, *files)
         assert numbers(page) == [1, 2, 3, 4, 5] and links(page) == str(aligned[0])
 

@@ -50,7 +50,7 @@
     return { source: { text: "" }, target: { text: "" }, problem };
   }
 
-  /** Return what an object of `weft align --format jsonl`, or of this page, says. @returns {weft.pairs.Row} */
+  /** Return what an object of `weft align`, of this page or of a data set says. @returns {weft.pairs.Row} */
   function rowOfJson(line) {
     let given;
     try {
@@ -59,8 +59,9 @@
       return badRow("not an object of JSON");
     }
     const side = (one) => (typeof one === "string" ? { text: one } : { text: one?.text, offsets: one?.offsets });
-    const sides = [side(given?.source), side(given?.target)];
-    if (!sides.every((one) => typeof one.text === "string"))
+    const isOfDataSet = given?.source === undefined && given?.translation instanceof Object; // a text for each language
+    const sides = (isOfDataSet ? Object.values(given.translation) : [given?.source, given?.target]).map(side);
+    if (sides.length !== 2 || !sides.every((one) => typeof one.text === "string"))
       return badRow('expected an object with "source" and "target"');
     const hasWords = sides.every((one) => isSpans(one.offsets, one.text));
     const row = Object.fromEntries(
