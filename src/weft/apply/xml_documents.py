@@ -276,7 +276,7 @@ class _Reader:
     def _check_prefixes(self, markup: str, namespaces: dict[str, str]) -> None:
         """Raise WeftError for codes with a prefix: what is in them would be taken for text."""
         for name, namespace in namespaces.items():
-            prefix = name.partition(":")[2]
+            prefix = re.escape(name.partition(":")[2])
             if prefix and namespace == self._namespace and (code := re.search(rf"<{prefix}:({_CODE_NAMES})\b", markup)):
                 raise WeftError(
                     f"{code[0]}>: codes with a prefix are not understood; write <{code[1]}>, and declare the namespace "
