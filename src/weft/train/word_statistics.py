@@ -14,7 +14,7 @@ Expectation maximisation finds t, jump and λ, in both directions, which learn f
 Whether the model knows the language, so that counting is better only on words that the text has often, λ does not tell:
 t is learned from links that attention has found, few pairs do not contradict them, and λ comes near 1. How far the
 attention of the two directions agrees does tell it, from few pairs as from many: Σ A_F·A_B over the words of the
-shorter sentence is 0.6 and more in languages that a model has learned, and below 0.45 in others (EXPERIMENTS.md).
+shorter sentence is 0.6 and more in languages that a model has learned, and 0.46 at most in others (EXPERIMENTS.md).
 
 Most words of some thousand sentence pairs are there once or twice. So a lexicon of stems, the first four characters of
 words, smooths that of words, and words that begin alike (names, numbers, loan words) are likely to be linked:
