@@ -16,6 +16,7 @@ from weft.config import CorpusConfig, PrepareConfig
 from weft.corpus.build import prepare
 from weft.corpus.made_up import sentence_pairs
 from weft.corpus.prepared import PreparedCorpus
+from weft.text import counting, record_files, sorted_lines
 
 if TYPE_CHECKING:
     from pyarrow.fs import S3FileSystem
@@ -52,6 +53,16 @@ def pieces_model(tmp_path_factory: pytest.TempPathFactory) -> str:
         byte_fallback=True, minloglevel=2,
     )  # fmt: skip
     return f"{path}.model"
+
+
+@pytest.fixture
+def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is counted or sorted goes to disk after two kilobytes, and comes back in small parts."""
+    for module in (counting, sorted_lines):
+        monkeypatch.setattr(module, "_HELD_BYTES", 2_000)
+        monkeypatch.setattr(module, "_MOST_RUNS", 3)
+    monkeypatch.setattr(record_files, "READ_BYTES", 1_000)
+    monkeypatch.setattr(record_files, "_WINDOW", 50)
 
 
 @pytest.fixture

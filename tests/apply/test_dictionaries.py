@@ -13,7 +13,6 @@ from weft.align.alignment import Alignment
 from weft.apply.block_counts import count_block
 from weft.apply.dictionaries import Entry, Least, PhraseCounts
 from weft.progress import Progress
-from weft.text import counting
 
 ANY = Least(phrase_count=1, strength=0, cohesion=-100)
 
@@ -117,7 +116,7 @@ def test_no_text_has_no_entries(tmp_path: Path) -> None:
     assert entries([aligned(".", ".", "0-0")], tmp_path) == []
 
 
-def test_a_dictionary_is_the_same_in_memory_and_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dictionary_is_the_same_in_memory_and_on_disk(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     generator = random.Random(2)
     pairs = []
     for _ in range(150):
@@ -128,6 +127,5 @@ def test_a_dictionary_is_the_same_in_memory_and_on_disk(tmp_path: Path, monkeypa
         pairs.append(aligned(" ".join(source), " ".join(target), links))
     expected = entries(pairs, tmp_path)
     assert len(expected) > 200
-    monkeypatch.setattr(counting, "_HELD_BYTES", 2_000)
-    monkeypatch.setattr(counting, "_READ_BYTES", 1_000)
+    request.getfixturevalue("little_memory")
     assert entries(pairs, tmp_path, block=7) == expected

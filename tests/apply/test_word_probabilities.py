@@ -14,7 +14,6 @@ from weft.align.alignment import Alignment
 from weft.apply.block_counts import count_block
 from weft.apply.word_probabilities import WordCounts
 from weft.progress import Progress
-from weft.text import counting
 from weft.text.words import Sentence
 
 
@@ -58,10 +57,10 @@ def test_a_word_with_a_space_inside_is_one_column(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("held", [1 << 27, 300])
-def test_large_counts_are_those_of_a_dictionary(held: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "_HELD_BYTES", held)
-    monkeypatch.setattr(counting, "_READ_BYTES", held)
+@pytest.mark.parametrize("memory", ["all", "little"])
+def test_large_counts_are_those_of_a_dictionary(memory: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if memory == "little":
+        request.getfixturevalue("little_memory")
     generator = random.Random(1)
     blocks, counts = [], Counter[tuple[str, str]]()
     for _ in range(20):

@@ -12,15 +12,13 @@ from weft.config import PrepareConfig
 from weft.corpus import selection
 from weft.corpus.selection import PAIR, select
 from weft.errors import WeftError
-from weft.text import counting
 
 
 @pytest.fixture(params=["in memory", "on disk"])
 def where(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "on disk":
         monkeypatch.setattr(selection, "_CHUNK", 100)
-        monkeypatch.setattr(counting, "_HELD_BYTES", 2_000)
-        monkeypatch.setattr(counting, "_READ_BYTES", 1_000)
+        request.getfixturevalue("little_memory")
 
 
 def some_pairs(count: int) -> np.ndarray:

@@ -32,7 +32,7 @@ PHRASE_PAIR = np.dtype(
         *EXAMPLE,
     ]
 )
-BY_PAIR, BY_FORM = ("source", "target"), ("source", "form")
+BY_PAIR, BY_FORM = ("source", "target"), ("source", "target", "form")
 EXAMPLE_BITS = 48  # of ``example`` that say where it is
 UNIT = 1_000  # of weight: sums of whole numbers are the same in any order
 _IDEAL_EXAMPLE = 120  # characters of both sides

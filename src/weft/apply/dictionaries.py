@@ -19,13 +19,15 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from weft.apply.block_counts import BY_FORM, EXAMPLE, EXAMPLE_BITS, PHRASE_PAIR, UNIT, BlockCounts
+from weft.apply.block_counts import BY_FORM, BY_PAIR, EXAMPLE, EXAMPLE_BITS, PHRASE_PAIR, UNIT, BlockCounts
 from weft.apply.phrases import Stretches
 from weft.progress import Progress
-from weft.text.counting import SortedLines, Table, group_starts, group_sums, keys_of, summed
+from weft.text.counting import Table, group_starts, group_sums, keys_of, summed, whole_groups
+from weft.text.record_files import Lookup, RecordFile
+from weft.text.sorted_lines import SortedLines
 from weft.text.words import Sentence
 
-_TARGET = np.dtype([("target", "u8"), ("count", "i8"), ("weight", "i8")])  # in all its pairs
+_PHRASE = np.dtype([("phrase", "u8"), ("count", "i8"), ("weight", "i8")])  # in all its pairs
 _PAIR = np.dtype(  # a phrase pair regardless of case, and the weights of both phrases in all their pairs
     [
         *((name, "u8") for name in ("source", "target")),
@@ -91,37 +93,39 @@ class PhraseCounts:
 
     def entries(self, least: Least, progress: Progress) -> Iterator[Entry]:
         """Yield the entries of a dictionary, those of one source one after the other, strong ones first."""
-        totals = _Totals(self._folder / "source-phrases"), _Totals(self._folder / "target-phrases")
-        targets = Table(self._folder / "targets", _TARGET, ("target",))
-        candidates = Table(self._folder / "candidates", _PAIR, ("target", "source"))
+        phrases = {side: Table(self._folder / f"{side}-phrases", _PHRASE, ("phrase",)) for side in BY_PAIR}
+        frequent = RecordFile(self._folder / "frequent", _PAIR)
         progress.phase("sorting phrases", self._forms.nbytes, "B")
-        for forms in self._forms.read():
+        for forms in whole_groups(self._forms.read(), BY_PAIR):
             pairs = _regardless_of_case(forms)
-            first = group_starts(pairs["source"])
-            totals[0].add(pairs["source"][first], group_sums(pairs["count"], first), least.phrase_count)
-            targets.add(summed(pairs[["target", "count", "weight"]].astype(_TARGET), ("target",)))
-            candidates.add(pairs[_may_be_entries(pairs, least)])
+            for side, table in phrases.items():
+                table.add(summed(pairs[[side, "count", "weight"]].astype(_PHRASE), ("phrase",)))
+            frequent.append(pairs[_are_frequent(pairs, least)])
             progress.advance(forms.nbytes)
-        chosen = self._folder / "chosen"
-        parts = max(targets.parts, candidates.parts)
-        progress.phase("choosing phrases", parts, "parts")
-        with chosen.open("wb") as file:
-            for found, pairs in zip(targets.read(parts), candidates.read(parts), strict=True):
-                totals[1].add(found["target"], found["count"], least.phrase_count)
-                pairs["target_weight"] = found["weight"][np.searchsorted(found["target"], pairs["target"])]
-                file.write(pairs[_strengths(pairs) >= least.strength].tobytes())
-                progress.advance(1)
-        progress.phase("looking entries up in the text", chosen.stat().st_size // _PAIR.itemsize, "entries")
+        source, target = (
+            Lookup(self._folder / f"{side}-totals", _PHRASE, "phrase", table.read()) for side, table in phrases.items()
+        )
+        candidates = Table(self._folder / "candidates", _PAIR, ("target", "source"))
+        progress.phase("choosing phrases", frequent.nbytes, "B")
+        for pairs in frequent.read():
+            pairs["source_weight"] = source.find(pairs["source"])["weight"]
+            candidates.add(pairs[pairs["weight"] > least.strength * pairs["source_weight"]])
+            progress.advance(pairs.nbytes)
         lines = SortedLines(self._folder, "entries")
-        with chosen.open("rb") as file, self._text.open("rb") as text:
-            while len(pairs := np.fromfile(file, _PAIR, _BATCH)):
-                lines.add(self._sortable(pairs, text, totals, least.cohesion))
+        progress.phase("looking entries up in the text", candidates.nbytes // _PAIR.itemsize, "entries")
+        with self._text.open("rb") as text:
+            for pairs in candidates.read():
+                pairs["target_weight"] = target.find(pairs["target"])["weight"]
+                chosen = pairs[_strengths(pairs) >= least.strength]
+                for first in range(0, len(chosen), _BATCH):
+                    batch = chosen[first : first + _BATCH]
+                    lines.add(self._sortable(batch, text, (source, target), least.cohesion))
                 progress.advance(len(pairs))
         for line in lines:
             yield Entry(*json.loads(line.split("\t")[2]))
 
     def _sortable(
-        self, pairs: np.ndarray, text: IO[bytes], totals: tuple[_Totals, _Totals], cohesion: float
+        self, pairs: np.ndarray, text: IO[bytes], totals: tuple[Lookup, Lookup], cohesion: float
     ) -> Iterator[str]:
         """Yield entries as lines that begin with what they are sorted by: source and strength."""
         places = pairs["example"] & np.uint64((1 << EXAMPLE_BITS) - 1)
@@ -209,16 +213,13 @@ def _regardless_of_case(forms: np.ndarray) -> np.ndarray:
         pairs[name] = ordered[name][starts]
     for name in ("count", "weight"):
         pairs[name] = group_sums(ordered[name], starts)
-    first = group_starts(pairs["source"])
-    pairs["source_weight"] = np.repeat(group_sums(pairs["weight"], first), np.diff(first, append=len(pairs)))
     return pairs
 
 
-def _may_be_entries(pairs: np.ndarray, least: Least) -> np.ndarray:
-    """Return which pairs are frequent enough, and not too weak whatever their targets are."""
+def _are_frequent(pairs: np.ndarray, least: Least) -> np.ndarray:
+    """Return which pairs are frequent enough to be entries."""
     is_phrase = np.maximum(pairs["source_words"], pairs["target_words"]) > 1
-    is_frequent = pairs["count"] >= np.where(is_phrase, least.phrase_count, least.count)
-    return is_frequent & (pairs["weight"] > least.strength * pairs["source_weight"])
+    return pairs["count"] >= np.where(is_phrase, least.phrase_count, least.count)
 
 
 def _strengths(pairs: np.ndarray) -> np.ndarray:
@@ -226,31 +227,7 @@ def _strengths(pairs: np.ndarray) -> np.ndarray:
     return forward * np.sqrt(pairs["weight"] / (pairs["target_weight"] + _PRIOR * UNIT))
 
 
-class _Totals:
-    """How often phrases are in pairs, on disk, in the order of their keys."""
-
-    def __init__(self, path: Path) -> None:
-        self._paths = path.with_name(f"{path.name}-keys"), path.with_name(f"{path.name}-counts")
-        for one in self._paths:
-            one.write_bytes(b"")
-
-    def add(self, keys: np.ndarray, counts: np.ndarray, least: int) -> None:
-        """Add phrases whose keys are higher than all before, but not those of lower counts than ``least``."""
-        good = counts >= least
-        for path, values in zip(self._paths, (keys, counts), strict=True):
-            with path.open("ab") as file:
-                file.write(values[good].tobytes())
-
-    def counts(self, keys: np.ndarray) -> np.ndarray:
-        """Return how often phrases were seen, 0 for those that were not added."""
-        if not self._paths[0].stat().st_size:
-            return np.zeros(len(keys), np.int64)
-        known, counts = np.memmap(self._paths[0], np.uint64, "r"), np.memmap(self._paths[1], np.int64, "r")
-        places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return np.where(known[places] == keys, counts[places], 0)
-
-
-def _cohesion(phrases: Sequence[list[str]], totals: _Totals, text_words: int) -> np.ndarray:
+def _cohesion(phrases: Sequence[list[str]], totals: Lookup, text_words: int) -> np.ndarray:
     """Return how much more often than by chance the parts of phrases meet, in bits; infinite for single words."""
     keys = keys_of(word for words in phrases for word in words)
     words = np.array([len(words) for words in phrases])
@@ -258,7 +235,7 @@ def _cohesion(phrases: Sequence[list[str]], totals: _Totals, text_words: int) ->
     one, rest = np.ones_like(words), words - 1
 
     def counts(first: np.ndarray, words: np.ndarray) -> np.ndarray:
-        return totals.counts(Stretches(first, words).keys(keys))
+        return totals.find(Stretches(first, words).keys(keys))["count"]
 
     whole = np.maximum(counts(first, words), 1)
     splits = (((first, one), (first + 1, rest)), ((first, rest), (first + rest, one)))
