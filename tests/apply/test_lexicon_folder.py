@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from weft.apply.block_counts import BlockCounts, count_block
 from weft.apply.dictionaries import Least
 from weft.apply.lexicon_folder import LexiconSettings, write_lexicon
 from weft.errors import WeftError
+from weft.text import counting, record_files, sorted_lines
 
 PAIRS = [aligned("das Haus", "the house", "0-0 1-1"), aligned("Haus", "home", "0-0")]
 HEAD = "source\ttarget\tcount\tp(target|source)\tp(source|target)\tline\tsource text\ttarget text\n"
@@ -85,3 +88,27 @@ def test_settings_are_checked(problem: str, settings: dict) -> None:
 def test_phrases_are_counted_if_they_are_needed() -> None:
     assert LexiconSettings(("lex",)).counted_words == 0
     assert LexiconSettings(longest=3, least=Least(count=2)).counted_words == 3
+
+
+def test_memory_does_not_grow_with_the_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (counting, sorted_lines):
+        monkeypatch.setattr(module, "_HELD_BYTES", 200_000)
+    monkeypatch.setattr(record_files, "READ_BYTES", 100_000)
+
+    def random_blocks(count: int) -> Iterator[BlockCounts]:
+        generator = random.Random(1)
+        for number in range(count):
+            lines = [" ".join(f"w{generator.randrange(300)}" for _ in range(8)) for _ in range(50)]
+            links = " ".join(f"{word}-{generator.randrange(8)}" for word in range(8))
+            yield count_block([aligned(line, line, links) for line in lines], 50 * number, 3)
+
+    settings = LexiconSettings(("lex", "dictionary", "tbx"), ("de", "en"))
+    peaks = []
+    for count in (10, 20, 80):  # the first fills what is remembered of words
+        tracemalloc.start()
+        write_lexicon(tmp_path / f"lexicon-{count}", random_blocks(count), settings)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    sizes = [(tmp_path / f"lexicon-{count}" / "lex.s2t").stat().st_size for count in (20, 80)]
+    assert sizes[1] > 2.5 * sizes[0]
+    assert peaks[2] < 1.3 * peaks[1], peaks

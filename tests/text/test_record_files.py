@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -56,3 +58,16 @@ def test_a_lookup_finds_what_a_dictionary_finds(
         found = lookup.find(np.array(asked, np.uint64))
     assert found["value"].tolist() == [known.get(key, 0) for key in asked]
     assert found["key"].tolist() == [key if key in known else 0 for key in asked]
+
+
+def test_a_lookup_holds_nothing_of_what_it_was_made_of(tmp_path: Path) -> None:
+    def parts() -> Iterator[np.ndarray]:
+        for first in range(0, 2_000_000, 10_000):
+            yield records(list(range(first, first + 10_000)))
+
+    tracemalloc.start()
+    lookup = Lookup(tmp_path / "some", RECORD, "key", parts())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3_000_000  # of 24 MB
+    assert lookup.find(np.array([1_999_999], np.uint64))["value"].tolist() == [10_000]

@@ -61,7 +61,7 @@ class Lookup:
         self._kind = kind
         first_keys = [np.zeros(0, np.uint64)]
         for part in parts:
-            first_keys.append(part[key][-len(self._keys) % _WINDOW :: _WINDOW])
+            first_keys.append(part[key][-len(self._keys) % _WINDOW :: _WINDOW].copy())  # a view would hold the part
             self._keys.append(part[key])
             self._records.append(part)
         self._first_keys = np.concatenate(first_keys)  # of the windows
