@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from given_pieces import given_pieces
 
 from weft.align.attention_to_links import BatchAttention, linked_words
 from weft.config import Merge
@@ -12,7 +13,7 @@ from weft.text.subwords import Pieces
 
 def pieces(*words: list[int]) -> list[Pieces]:
     """Sentences of pieces that are each part of one word."""
-    return [Pieces([5] * len(one), one, one) for one in words]
+    return [given_pieces(one) for one in words]
 
 
 def linked(probability: list[list[float]], threshold: float = 0.3) -> set[tuple[int, int]]:
@@ -83,8 +84,8 @@ def test_a_piece_that_spans_words_links_them_all() -> None:
     strength = np.array(
         [[[0.9, 0.0, 0.0], [0.0, 0.7, 0.0], [0.0, 0.6, 0.0]], [[0.0, 0.8, 0.0], [0.0, 0.0, 0.0], [0.0] * 3]]
     )
-    source = [Pieces([5, 5, 5], [0, 2, 2], [1, 2, 2]), Pieces([5, 5], [0, 1], [0, 3])]  # words 0–1, 2, 2 and 0, 1–3
-    target = [Pieces([5, 5, 5], [0, 1, 2], [0, 2, 2]), Pieces([5], [0], [1])]
+    source = [given_pieces([0, 2, 2], [1, 2, 2]), given_pieces([0, 1], [0, 3])]  # words 0–1, 2, 2 and 0, 1–3
+    target = [given_pieces([0, 1, 2], [0, 2, 2]), given_pieces([0], [1])]
     batch = BatchAttention.of(strength, strength, source, target)
     assert batch.links("mean", 0.5)[0] == pytest.approx({(0, 0): 0.9, (1, 0): 0.9, (2, 1): 0.7, (2, 2): 1.0})
     assert batch.links("mean", 0.5)[1].keys() == {(i, j) for i in (1, 2, 3) for j in (0, 1)}
@@ -95,8 +96,9 @@ def test_a_piece_that_spans_words_links_them_all() -> None:
 
 def test_words_and_sentences_without_pieces() -> None:
     attention = np.full((2, 3, 3), 0.5)
-    source, target = [Pieces([5, 5], [1, 1], [0, 1]), Pieces([], [], [])], [Pieces([5], [2], [2]), Pieces([], [], [])]
-    batch = BatchAttention.of(attention, attention, source, target)  # the first source piece is outside of all words
+    source = [given_pieces([1, 1], [0, 1]), given_pieces([])]  # the first source piece is outside of all words
+    target = [given_pieces([2]), given_pieces([])]
+    batch = BatchAttention.of(attention, attention, source, target)
     assert batch.links("mean", 0.3) == [{(1, 2): 0.5}, {}] and batch.links("union") == [{(1, 2): 0.5}, {}]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Iterable, Iterator
 
+from given_pieces import listed
+
 from weft.align.model_folder import shipped_models
 from weft.align.windowed import Aligned, EncodedPair, Wanted, WindowedAligner, encode_pairs
 from weft.config import TextConfig
@@ -62,8 +64,8 @@ def test_reversed_text_has_reversed_links() -> None:
 
 def test_pieces_know_their_words() -> None:
     (pair,) = encode_pairs([(Sentence.from_words(["a", "xyzzyxyzzy"]), Sentence.from_words(["b"]))], SUBWORDS)
-    assert pair.number == 0 and pair.source.first[0] == 0 and set(pair.source.first) == {0, 1}
-    assert len(pair.source.ids) == len(pair.source.first) > 2 and pair.source.first == pair.source.last
+    ids, first, last = listed(pair.source)
+    assert pair.number == 0 and first[0] == 0 and set(first) == {0, 1} and len(ids) == len(first) > 2 and first == last
 
 
 def test_a_text_that_is_far_too_long_takes_little_memory() -> None:
@@ -79,4 +81,11 @@ def test_a_text_that_is_far_too_long_takes_little_memory() -> None:
 
 def test_a_long_text_of_few_pieces_is_aligned() -> None:
     few = Sentence.from_text("a" + " " * 150_000 + "b", raw=True)
-    assert [pair.source.ids for pair in encode_pairs([(few, few)], SUBWORDS)] == [SUBWORDS.ids("a b")]
+    assert [pair.source.ids.tolist() for pair in encode_pairs([(few, few)], SUBWORDS)] == [SUBWORDS.ids("a b")]
+
+
+def test_much_text_is_cut_into_pieces_part_by_part() -> None:
+    empty, few = Sentence.from_text(""), Sentence.from_text("a" + " " * 40_000 + "b")
+    found = list(encode_pairs([(few, few), (few, empty)] * 15, SUBWORDS))
+    assert [pair.number for pair in found] == list(range(0, 30, 2))
+    assert all(listed(pair.source) == listed(pair.target) == listed(found[0].source) for pair in found)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from align.test_all_languages import pairs_of_languages
+from given_pieces import given_pieces, listed
 from in_browser import run
 from playwright.sync_api import Browser, Page
 
@@ -79,6 +80,10 @@ def test_without_words_there_are_no_links_and_long_sentences_are_refused(page: P
     assert [link[:2] for link in again["links"]] == [[0, 0]]
 
 
+def members_of(pieces: Pieces) -> dict[str, list[int]]:
+    return dict(zip(Pieces._fields, listed(pieces), strict=True))
+
+
 def test_links_of_probabilities(page: Page) -> None:
     """The same numbers give the same links, whatever the threshold."""
     random = np.random.default_rng(5)
@@ -86,7 +91,7 @@ def test_links_of_probabilities(page: Page) -> None:
     matrices += [np.round(matrix, 1) for matrix in matrices]  # many are equal
     found = run(page, LINKS, [{"matrix": one.ravel().tolist(), "columns": one.shape[1]} for one in matrices])
     for matrix, answers in zip(matrices, found, strict=True):
-        pieces = [[Pieces([5] * size, list(range(size)), list(range(size)))] for size in matrix.shape]
+        pieces = [[given_pieces(range(size))] for size in matrix.shape]
         attention = BatchAttention.of(matrix.T[None], matrix.T[None], *pieces)
         for threshold, links in zip((0.1, 0.35, 0.8), answers, strict=True):
             wanted = attention.links("mean", threshold)[0]
@@ -104,7 +109,7 @@ def test_probabilities_of_words_of_several_pieces(page: Page) -> None:
         for length in random.integers(1, 12, 2):
             first = np.cumsum(random.integers(0, 2, length)) - 1
             first = np.maximum(first - first[0], 0)
-            sides.append(Pieces([5] * length, first.tolist(), (first + random.integers(0, 2, length)).tolist()))
+            sides.append(given_pieces(first.tolist(), (first + random.integers(0, 2, length)).tolist()))
         lengths = [len(side.ids) + 3 for side in sides]
         forward, backward = random.random((2, 1, lengths[1], lengths[0]), np.float32)
         attention = BatchAttention.of(forward, backward, *([side] for side in sides))
@@ -112,7 +117,7 @@ def test_probabilities_of_words_of_several_pieces(page: Page) -> None:
         cases.append(
             {
                 **{"forward": forward.ravel().tolist(), "backward": backward.ravel().tolist()},
-                **{"source": sides[0]._asdict(), "target": sides[1]._asdict(), "sourceLength": lengths[0]},
+                **{"source": members_of(sides[0]), "target": members_of(sides[1]), "sourceLength": lengths[0]},
                 **{"rows": attention.source.words, "columns": attention.target.words},
             }
         )

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from given_pieces import listed
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
@@ -134,19 +135,19 @@ def is_space(character: str) -> bool:
 @example(text="ก ่ ก", raw=False)
 def test_every_word_that_can_be_seen_has_pieces(text: str, raw: bool) -> None:
     sentence = Sentence.from_text(text, raw)
-    pieces = learned(STRIPPED).encode(sentence)
-    assert pieces.ids == learned(STRIPPED).ids(text)
-    assert all(0 <= first <= last < len(sentence) for first, last in zip(pieces.first, pieces.last, strict=True))
-    found = {word for first, last in zip(pieces.first, pieces.last, strict=True) for word in range(first, last + 1)}
+    ids, firsts, lasts = listed(learned(STRIPPED).encode(sentence))
+    assert ids == learned(STRIPPED).ids(text)
+    assert all(0 <= first <= last < len(sentence) for first, last in zip(firsts, lasts, strict=True))
+    found = {word for first, last in zip(firsts, lasts, strict=True) for word in range(first, last + 1)}
     assert {number for number, word in enumerate(sentence.words) if unit_spans(word)} <= found
 
 
 @given(st.lists(any_text, max_size=5))
 def test_pieces_of_given_words_lie_inside_them(words: list[str]) -> None:
     sentence = Sentence.from_words(words)
-    pieces, cut = learned().encode(sentence), learned().cut(sentence.text)
-    assert pieces.ids == cut.ids
-    for first, last, start, end in zip(pieces.first, pieces.last, cut.starts, cut.ends, strict=True):
+    (ids, firsts, lasts), cut = listed(learned().encode(sentence)), learned().cut(sentence.text)
+    assert ids == cut.ids
+    for first, last, start, end in zip(firsts, lasts, cut.starts, cut.ends, strict=True):
         assert sentence.spans[first][0] <= start < sentence.spans[first][1]
         assert sentence.spans[last][0] < end <= sentence.spans[last][1] or is_space(sentence.text[end - 1])
 
@@ -159,21 +160,34 @@ def test_spaces_between_chinese_words_change_nothing(words: list[str]) -> None:
 def test_a_piece_may_span_words_and_a_word_pieces() -> None:
     subwords = learn(["我爱北京"] * 3, 20)
     for sentence in (Sentence.from_text("我爱 北 京 ok"), Sentence.from_words(["我爱", "北", "京", "ok"])):
-        pieces = subwords.encode(sentence)
-        assert (pieces.first[0], pieces.last[0]) == (0, 2) and len(pieces.ids) == 1 + 3  # the bytes of " ok"
-        assert pieces.first[1:] == pieces.last[1:] == [3, 3, 3]
-    assert subwords.encode(Sentence.from_text("我爱北京", raw=True)) == (pieces.ids[:1], [0], [3])
+        ids, first, last = listed(subwords.encode(sentence))
+        assert (first[0], last[0]) == (0, 2) and len(ids) == 1 + 3  # the bytes of " ok"
+        assert first[1:] == last[1:] == [3, 3, 3]
+    assert listed(subwords.encode(Sentence.from_text("我爱北京", raw=True))) == (ids[:1], [0], [3])
 
 
 def test_parts_of_arabic_words_share_the_pieces_of_the_whole() -> None:
     subwords = learn(["له كتابها"] * 3, 40)
-    apart, whole = (subwords.encode(Sentence.from_text(text)) for text in ("ل ه كتاب ها", "له كتابها"))
-    assert apart.ids == whole.ids == subwords.ids("ل ه كتاب ها")
-    assert (whole.first, whole.last) == ([0, 1], [0, 1]) and (apart.first, apart.last) == ([0, 2], [1, 3])
+    apart, whole = (listed(subwords.encode(Sentence.from_text(text))) for text in ("ل ه كتاب ها", "له كتابها"))
+    assert apart[0] == whole[0] == subwords.ids("ل ه كتاب ها")
+    assert whole[1:] == ([0, 1], [0, 1]) and apart[1:] == ([0, 2], [1, 3])
 
 
 def test_a_sentence_without_words_has_no_pieces() -> None:
-    assert learned().encode(Sentence.from_text("")) == ([], [], [])
+    assert listed(learned().encode(Sentence.from_text(""))) == ([], [], [])
+
+
+sentence_kinds = st.one_of(
+    st.builds(Sentence.from_text, any_text | seen_text, st.booleans()),
+    st.builds(Sentence.from_words, st.lists(any_text, max_size=5)),
+    st.builds(lambda text: Sentence(text, tuple((place, place + 1) for place in range(len(text))), raw=True), any_text),
+)
+
+
+@given(st.lists(sentence_kinds, max_size=6))
+def test_sentences_of_every_kind_can_be_encoded_together(sentences: list[Sentence]) -> None:
+    together = learned().encode_all(sentences)
+    assert [listed(pieces) for pieces in together] == [listed(learned().encode(one)) for one in sentences]
     assert learned().decode([]) == ""
 
 

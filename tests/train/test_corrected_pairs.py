@@ -137,4 +137,4 @@ def test_words_are_those_of_the_user(subwords: Subwords) -> None:
 
 def test_a_side_without_words(subwords: Subwords) -> None:
     pair = taught(subwords, Sentence.from_text(""), Sentence.from_text("we"), b"")
-    assert pair.pieces[0].ids == [] and pair.forward.shape == (1, 0)
+    assert len(pair.pieces[0].ids) == 0 and pair.forward.shape == (1, 0)

@@ -10,8 +10,7 @@ directions, each as the surest piece of its word has it:
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -75,9 +74,9 @@ class BatchWords:
         self.pieces = np.array([len(pieces.ids) for pieces in sentences])  # (batch,)
         self.is_piece = np.arange(length) < self.pieces[:, None]  # (batch, length)
         rows, places = np.nonzero(self.is_piece)
-        words = _joined(pieces.first for pieces in sentences)
+        words = _joined([pieces.first for pieces in sentences])
         if any(pieces.last is not pieces.first for pieces in sentences):
-            times = _joined(pieces.last for pieces in sentences) - words + 1  # once for each word that it is part of
+            times = _joined([pieces.last for pieces in sentences]) - words + 1  # once for each word that it is part of
             rows, places, words = (np.repeat(values, times) for values in (rows, places, words))
             words += np.arange(len(words)) - np.repeat(np.cumsum(times) - times, times)
             order = np.lexsort((words, rows))
@@ -107,8 +106,8 @@ class BatchWords:
         return found.reshape(len(cells), self.words, -1)
 
 
-def _joined(lists: Iterable[Sequence[int]]) -> np.ndarray:
-    return np.fromiter(itertools.chain.from_iterable(lists), np.int64)
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    return np.concatenate(arrays).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,10 @@ class States(NamedTuple):
         return np.where(places < lengths[:, None], self.starts[side, batch][:, None] + places, -1)
 
 
+Ids = np.ndarray | Sequence[int]
+"""The pieces of a sentence."""
+
+
 class Sessions:
     """The graphs of a small aligner, ready to run in one thread."""
 
@@ -91,7 +95,7 @@ class Sessions:
         self._tables = tables
         self._width = self._sessions[COMPARE].get_inputs()[0].shape[1]  # of states
 
-    def encode(self, pairs: list[tuple[list[int], list[int]]]) -> States:
+    def encode(self, pairs: Sequence[tuple[Ids, Ids]]) -> States:
         """Encode the ids of the sentences of pairs, those of one length together."""
         encoders = [name for name in self._sessions if name != COMPARE]  # one, or one for each side
         sentences = [(encoders[0], source) for source, _ in pairs] + [(encoders[-1], target) for _, target in pairs]
@@ -105,7 +109,8 @@ class Sessions:
             tables = {name: self._tables[name] for name in table_names(encoder)}
             options = self._giving_back if length > _LONG else None
             for part in _parts(numbers, length):
-                ids = np.array([[*sentences[number][1], END] for number in part], np.int64)
+                ids = np.full((len(part), length), END, np.int64)
+                ids[:, :-1] = [sentences[number][1] for number in part]
                 (states,) = self._sessions[encoder].run(None, {"ids": ids, **tables}, options)
                 values[place : place + ids.size] = np.asarray(states).reshape(ids.size, -1)
                 starts[part] = np.arange(place, place + ids.size, length)

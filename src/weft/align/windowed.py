@@ -24,6 +24,7 @@ SentencePair = tuple[Sentence, Sentence]
 OnLong = Callable[[int, int], None]
 """Called with the index of a pair that is too long and its number of pieces."""
 _AT_ONCE = 50_000  # characters; longer texts are counted in parts, as pieces take hundreds of times the size of text
+_TOGETHER = 500_000  # characters of the pairs that are cut into pieces together
 LINK_CELLS = 300_000
 """Of the attention of pairs whose links are made together: of many at once, yet little enough for caches."""
 MERGES: tuple[Merge, ...] = tuple(itertools.chain(*map(get_args, get_args(Merge))))
@@ -211,17 +212,34 @@ def encode_pairs(
 
     ``first`` is the index of the first pair in the whole stream, for ``on_long``.
     """
+    for part in _of_some_size(pairs):
+        wanted, sentences = [], []
+        for number in part:
+            source, target = pairs[number]
+            counted = max(_count_of_long(source.text, subwords), _count_of_long(target.text, subwords))
+            if counted > MOST_PIECES:
+                on_long(first + number, counted)
+            else:
+                wanted.append(number)
+                sentences += source, target
+        pieces = iter(subwords.encode_all(sentences))
+        for number, source, target in zip(wanted, pieces, pieces, strict=True):
+            lengths = len(source.ids), len(target.ids)
+            if max(lengths) > MOST_PIECES:
+                on_long(first + number, max(lengths))
+            elif min(lengths):
+                yield EncodedPair(number, source, target)
+
+
+def _of_some_size(pairs: Sequence[SentencePair]) -> Iterator[range]:
+    """Yield numbers of pairs that are cut into pieces together: many, but no more text than memory has room for."""
+    begin, characters = 0, 0
     for number, (source, target) in enumerate(pairs):
-        counted = max(_count_of_long(source.text, subwords), _count_of_long(target.text, subwords))
-        if counted > MOST_PIECES:
-            on_long(first + number, counted)
-            continue
-        pair = EncodedPair(number, subwords.encode(source), subwords.encode(target))
-        lengths = len(pair.source.ids), len(pair.target.ids)
-        if max(lengths) > MOST_PIECES:
-            on_long(first + number, max(lengths))
-        elif min(lengths):
-            yield pair
+        if characters > _TOGETHER:
+            yield range(begin, number)
+            begin, characters = number, 0
+        characters += len(source.text) + len(target.text)
+    yield range(begin, len(pairs))
 
 
 def _count_of_long(text: str, subwords: Subwords) -> int:

@@ -9,11 +9,10 @@ wherever it stands.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,15 +42,17 @@ _MOST_BYTES = 50_000_000  # of a tokenizer file
 class Pieces(NamedTuple):
     """The pieces of a sentence and, for each of them, the first and the last word that it is part of."""
 
-    ids: list[int]
-    first: list[int]
-    last: list[int]
+    ids: np.ndarray
+    first: np.ndarray
+    last: np.ndarray  # the same array as ``first`` if each piece is part of one word
 
 
 class RawChunk(NamedTuple):
-    """The pieces of a stretch of running text, and how many words it has."""
+    """The pieces of a stretch of running text, their first and last words, and how many words it has."""
 
-    pieces: Pieces
+    ids: Sequence[int]
+    first: Sequence[int]
+    last: Sequence[int]
     words: int
 
 
@@ -172,36 +173,43 @@ class Subwords:
 
     def encode(self, sentence: Sentence) -> Pieces:
         """Return the pieces of a sentence, without the end-of-sentence symbol."""
-        if sentence.raw and sentence.given is not None:
-            return _owned(self.cut(sentence.text), sentence.given)
-        if sentence.raw:
-            return self._encode_raw(sentence.text)
-        ids: list[int] = []
-        owners: list[int] = []
-        for number, pieces in enumerate(map(self._ids_of_word.__getitem__, sentence.words)):
-            if pieces is None:
-                return _owned(self.cut(sentence.text), sentence.spans)
-            ids += pieces
-            if len(pieces) == 1:  # most words
-                owners.append(number)
-            else:
-                owners += [number] * len(pieces)
-        return Pieces(ids, owners, owners)
+        return self.encode_all([sentence])[0]
 
-    def _encode_raw(self, text: str) -> Pieces:
-        ids, first, last = Pieces([], [], [])
-        number, each_of_one = 0, True
-        for pieces, words in map(self._raw_chunks.__getitem__, chunks(text)):
-            ids += pieces.ids
-            owners = [number + word for word in pieces.first]
-            first += owners
-            if pieces.last is pieces.first:
-                last += owners
-            else:
-                last += [number + word for word in pieces.last]
-                each_of_one = False
-            number += words
-        return Pieces(ids, first, first if each_of_one else last)
+    def encode_all(self, sentences: Sequence[Sentence]) -> list[Pieces]:
+        """Return the pieces of each sentence, which takes less time for many together."""
+        spaced = [number for number, one in enumerate(sentences) if not one.raw]
+        running = [number for number, one in enumerate(sentences) if one.raw and one.given is None]
+        found = dict(zip(spaced, self._of_words([sentences[number].words for number in spaced]), strict=True))
+        found |= zip(running, self._of_chunks([chunks(sentences[number].text) for number in running]), strict=True)
+        return [
+            found.get(number) or _owned(self.cut(one.text), one.spans)  # also if units may cross its white space
+            for number, one in enumerate(sentences)
+        ]
+
+    def _of_words(self, sentences: list[list[str]]) -> list[Pieces | None]:
+        """Return the pieces of sentences of words; None where they may depend on the words beside."""
+        found = [*map(self._ids_of_word.__getitem__, itertools.chain.from_iterable(sentences))]
+        known = [pieces or () for pieces in found]
+        words, pieces = _counts(sentences), _counts(known)
+        first = np.repeat(_places(words), pieces)
+        cut: list[Pieces | None] = [*_split(_joined(known), first, first, _sums(pieces, words))]
+        if None in found:
+            numbers = np.repeat(np.arange(len(sentences)), words)
+            for number in numbers[[pieces is None for pieces in found]]:
+                cut[number] = None
+        return cut
+
+    def _of_chunks(self, sentences: list[list[str]]) -> list[Pieces]:
+        """Return the pieces of sentences of running text, given in chunks."""
+        found = [*map(self._raw_chunks.__getitem__, itertools.chain.from_iterable(sentences))]
+        chunks, pieces = _counts(sentences), _counts([chunk.ids for chunk in found])
+        words = np.array([chunk.words for chunk in found], int)
+        before = np.cumsum(words) - words  # in all sentences
+        before = np.repeat(before - np.repeat(before[_starts(chunks)], chunks[chunks > 0]), pieces)
+        first = last = (_joined([chunk.first for chunk in found]) + before).astype(np.int32)
+        if any(chunk.last is not chunk.first for chunk in found):
+            last = (_joined([chunk.last for chunk in found]) + before).astype(np.int32)
+        return [*_split(_joined([chunk.ids for chunk in found]), first, last, _sums(pieces, chunks))]
 
     def ids(self, text: str) -> list[int]:
         """Return the pieces of a text, without the end-of-sentence symbol."""
@@ -236,8 +244,8 @@ class Subwords:
 
     def _cut_raw(self, chunk: str) -> RawChunk:
         words = raw_word_spans(chunk)
-        pieces = _owned(self._cut_chunk(chunk), words)
-        return RawChunk(pieces._replace(last=pieces.first) if pieces.last == pieces.first else pieces, len(words))
+        ids, first, last = (array.tolist() for array in _owned(self._cut_chunk(chunk), words))
+        return RawChunk(ids, first, first if last == first else last, len(words))
 
     def _pieces(self, units: list[Spelled]) -> Encoding:
         return self._tokenizer.encode("\n".join([unit.text for unit in units]), add_special_tokens=False)
@@ -250,9 +258,43 @@ class Subwords:
 
 def _owned(cut: Cut, words: Sequence[Span]) -> Pieces:
     """Find the words that pieces are part of."""
-    starts, ends = ([span[side] for span in words] for side in (0, 1))
-    first = [bisect_right(ends, start) for start in cut.starts]
-    return Pieces(cut.ids, first, [bisect_left(starts, end) - 1 for end in cut.ends])
+    starts, ends = np.array(words, int).reshape(-1, 2).T
+    first = np.searchsorted(ends, cut.starts, "right").astype(np.int32)
+    last = np.searchsorted(starts, cut.ends).astype(np.int32) - 1
+    return Pieces(np.array(cut.ids, np.int32), first, last)
+
+
+def _counts(lists: Sequence[Sized]) -> np.ndarray:
+    return np.fromiter(map(len, lists), int, len(lists))
+
+
+def _joined(lists: Iterable[Iterable[int]]) -> np.ndarray:
+    return np.fromiter(itertools.chain.from_iterable(lists), np.int32)
+
+
+def _starts(counts: np.ndarray) -> np.ndarray:
+    """Return where groups of so many begin that follow each other; without the empty ones."""
+    return (np.cumsum(counts) - counts)[counts > 0]
+
+
+def _places(counts: np.ndarray) -> np.ndarray:
+    """Return 0, 1, … for each group of so many, one after the other."""
+    ends = np.cumsum(counts)
+    return np.arange(counts.sum(), dtype=np.int32) - np.repeat((ends - counts).astype(np.int32), counts)
+
+
+def _sums(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the sum of each group of so many values, one after the other."""
+    return np.diff(np.append(0, np.cumsum(values))[np.append(0, np.cumsum(counts))])
+
+
+def _split(ids: np.ndarray, first: np.ndarray, last: np.ndarray, counts: np.ndarray) -> Iterator[Pieces]:
+    """Yield the pieces of each sentence, which has so many."""
+    begin, each_of_one = 0, last is first
+    for end in np.cumsum(counts).tolist():
+        own = first[begin:end]
+        yield Pieces(ids[begin:end], own, own if each_of_one else last[begin:end])
+        begin = end
 
 
 def _repeated(units: Mapping[str, int]) -> Iterator[str]:
@@ -261,7 +303,7 @@ def _repeated(units: Mapping[str, int]) -> Iterator[str]:
     for unit, count in units.items():
         left = round(count * share)
         while left > 0:
-            yield "\n".join(repeat(unit, min(left, _REPEATED_AT_ONCE)))
+            yield "\n".join(itertools.repeat(unit, min(left, _REPEATED_AT_ONCE)))
             left -= _REPEATED_AT_ONCE
 
 
@@ -282,7 +324,7 @@ def _byte_merges(units: Mapping[str, int], learned: list[list[str]], most: int) 
     for left, right in learned:
         if all(one.isascii() or one in known for one in left + right):
             merges.append((_in_bytes(left), _in_bytes(right)))
-    pieces = set(islice(dict.fromkeys(map("".join, merges)), most))  # there may be several ways to one piece
+    pieces = set(itertools.islice(dict.fromkeys(map("".join, merges)), most))  # there may be several ways to one piece
     return [merge for merge in dict.fromkeys(merges) if "".join(merge) in pieces]
 
 

@@ -88,7 +88,7 @@ def encoded_sides(pairs: Iterable[tuple[str, str]], subwords: Subwords) -> tuple
     return source, target
 
 
-def side_of(sentences: Sequence[Sequence[int]]) -> Side:
+def side_of(sentences: Sequence[Sequence[int] | np.ndarray]) -> Side:
     """Return sentences, each given as its pieces, as one side of a text."""
     offsets = np.cumsum([0, *map(len, sentences)])
     return Side(np.array(list(itertools.chain.from_iterable(sentences)), np.int64), offsets)

@@ -101,7 +101,7 @@ class TuningText:
         Raises WeftError if too few are left to learn from.
         """
         taught = [TaughtPair.of(pair, subwords) for pair in chosen.corrected]
-        taught = [pair for pair in taught if all(pieces.ids for pieces in pair.pieces)]
+        taught = [pair for pair in taught if all(len(pieces.ids) for pieces in pair.pieces)]
         sides = [
             _joined(side_of([pair.pieces[place].ids for pair in taught]), side)
             for place, side in enumerate(encoded_sides(chosen.others, subwords))
