@@ -2,12 +2,13 @@
 
     python benchmarks/gpu_speed.py pairs.tsv [--model multi] [--fast] [--cores 16] [--pairs 1000000]
 
-Prints JSON lines. ``start``: seconds of each part of the start of a process. ``steps``: microseconds a pair of each
-step of one process, from lines to lines, on the clock and of the processor; ``device`` is what the host waits for the
-GPU if nothing else is done meanwhile. ``card``: pairs/s of the model alone, and what they would be if its matrix
-products ran as fast as a large one in the same run. ``command``: ``weft align`` in all its processes, from file to
-file: pairs/s with the start, without that of a single pair, and between a tenth of the text and all of it, which has no
-start in it.
+Prints JSON lines. ``start``: seconds of each part of the start of the process that computes on the GPU. ``steps``:
+microseconds a pair of each step from lines to lines, one after the other in one process, on the clock and of the
+processor. ``device`` is what the process of the GPU does for a pair, links included; ``read`` and ``lines out`` are
+those of the process that reads and writes; all others are shared by as many processes as there are cores. ``card``:
+pairs/s of the model alone, and what they would be if its matrix products ran as fast as a large one in the same run.
+``command``: ``weft align`` in all its processes, from file to file: pairs/s with the start, without that of a single
+pair, and between a tenth of the text and all of it, which has no start in it.
 
 A text of fewer pairs is repeated; then processes meet fewer new words than in other text. ``--device cpu`` is a
 rehearsal without a GPU: torch on the processor for all but the command, which has no torch.
@@ -74,9 +75,9 @@ def started(model: str, device: str, fast: bool, pairs: list[tuple[str, str]]) -
 def steps(aligner: Any, text: Path, block_lines: int, blocks: int) -> tuple[dict[str, Any], list[Any]]:
     """Align some blocks as a process does, but step by step. Returns microseconds a pair, and the batches."""
     from weft.align.alignment import Alignment
+    from weft.align.batched_aligner import PairBatch, sorted_batches
     from weft.align.formats import FORMATS
-    from weft.align.windowed import Wanted, answers, encode_pairs, pass_over
-    from weft.model.torch_aligner import InFlight, batches
+    from weft.align.windowed import Wanted, encode_pairs, pass_over
     from weft.text.reading import Corpus
     from weft.text.words import Sentence
 
@@ -97,21 +98,26 @@ def steps(aligner: Any, text: Path, block_lines: int, blocks: int) -> tuple[dict
         with clocks.step("pieces"):
             encoded = list(encode_pairs(sentences, aligner.subwords, pass_over))
         with clocks.step("batches"):
-            sorted_batches = list(batches(encoded, aligner.batch_tokens))
-        found = [Alignment(source, target) for source, target in sentences]
-        for batch in sorted_batches:
-            with clocks.step("launch"):
-                begun = InFlight.of(aligner.attend, batch, aligner.device)
-            with clocks.step("device"):
-                begun.wait()
-            with clocks.step("links"):
-                for part, attention in begun.parts():
-                    for pair, links, score, _ in answers(part, attention, wanted):
-                        found[pair.number] = Alignment(*sentences[pair.number], links, score)
+            groups = list(sorted_batches(encoded, aligner.batch_tokens))
+            batches = [PairBatch.of(group) for group in groups]
+        with clocks.step("to the process of the GPU"):
+            batches = pickle.loads(pickle.dumps(batches))
+        with clocks.step("device"):
+            links = list(aligner.links(batches, wanted))
+        with clocks.step("back from it"):
+            links = pickle.loads(pickle.dumps(links))
+        with clocks.step("links"):
+            found = [Alignment(source, target) for source, target in sentences]
+            for group, of_group in zip(groups, links, strict=True):
+                for pair, of_pair, score, _ in of_group.of_pairs(group):
+                    source, target = sentences[pair.number]
+                    found[pair.number] = Alignment(source, target, of_pair, score)
         with clocks.step("lines"):
-            "".join(FORMATS["pharaoh"].one(alignment, 0) for alignment in found)
+            text_out = "".join(FORMATS["pharaoh"].one(alignment, 0) for alignment in found)
+        with clocks.step("lines out"):
+            pickle.loads(pickle.dumps(text_out)).encode()
         pairs += len(block.source)
-        all_batches += sorted_batches
+        all_batches += batches
     return {"pairs": pairs, **clocks.per(pairs)}, all_batches
 
 
@@ -128,11 +134,12 @@ def card(aligner: Any, all_batches: list[Any]) -> dict[str, Any]:
     for rows in on_device:
         aligner.attend(rows)
     wait(aligner.device)
-    rate = sum(map(len, all_batches)) / (time.perf_counter() - begin)
+    pairs = sum(len(batch.source.lengths) for batch in all_batches)
+    rate = pairs / (time.perf_counter() - begin)
     encoder = aligner.attend.__self__.encoders[0]
     weights = sum(module.weight.numel() for module in encoder.modules() if isinstance(module, nn.Linear))
-    pieces = sum(len(pair.source.ids) + len(pair.target.ids) + 2 for batch in all_batches for pair in batch)
-    flop = 2 * weights * pieces / sum(map(len, all_batches))  # a pair
+    pieces = 2 * pairs + sum(len(side.ids) for batch in all_batches for side in batch)
+    flop = 2 * weights * pieces / pairs
     limit = matrix_rate(aligner.device) / flop
     return {"pairs_per_second": round(rate), "limit_by_matrix_products": round(limit), "share": round(rate / limit, 3)}
 
@@ -183,7 +190,7 @@ def main() -> None:
 
     with arguments.text.open(encoding="utf-8") as file:
         lines = list(itertools.islice(file, arguments.pairs))
-    first = [tuple(line.rstrip("\n").split("\t")) for line in lines[: min(1_000, arguments.block)]]
+    first = [tuple(line.rstrip("\n").split("\t")) for line in lines[: arguments.block]]
     gc.set_threshold(100_000)  # as processes do
     aligner, seconds = started(arguments.model, arguments.device, arguments.fast, first)
     show("start", seconds)

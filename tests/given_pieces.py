@@ -8,8 +8,10 @@ import numpy as np
 
 from weft.text.subwords import Pieces
 
+Words = Sequence[int] | np.ndarray
 
-def given_pieces(first: Sequence[int], last: Sequence[int] | None = None) -> Pieces:
+
+def given_pieces(first: Words, last: Words | None = None) -> Pieces:
     """Return a sentence whose pieces are part of these words, from the first to the last; None: of one each."""
     of_first = np.array(first, np.int32)
     return Pieces(np.full(len(first), 5, np.int32), of_first, of_first if last is None else np.array(last, np.int32))

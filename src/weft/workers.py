@@ -62,7 +62,7 @@ def _start_pool(processes: int) -> ProcessPoolExecutor | None:
         # spawn: workers start clean, whatever threads and locks the parent has
         context = multiprocessing.get_context("spawn")
         most = _MOST_ON_WINDOWS if sys.platform == "win32" else processes
-        return ProcessPoolExecutor(min(processes, most), context, _start_worker)
+        return ProcessPoolExecutor(min(processes, most), context, start_worker)
     except (OSError, ImportError, NotImplementedError) as error:  # such as a read-only /dev/shm
         say(f"weft: cannot start worker processes ({error}); going on with one process")
         return None
@@ -88,7 +88,7 @@ def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item:
         return pool.submit(function, item)
 
 
-def _start_worker() -> None:
+def start_worker() -> None:
     """Make a worker end with its parent, even if that is killed, and leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from weft.align import batched_aligner
 from weft.align.alignment import Alignment
 from weft.align.model_folder import shipped_models
 from weft.align.onnx_aligner import Aligner
@@ -15,7 +16,6 @@ from weft.cli.show import system_panels
 from weft.config import PRESETS, AlignmentConfig, Direction, OptimisationConfig
 from weft.corpus.prepared import PreparedCorpus
 from weft.errors import WeftError
-from weft.model import torch_aligner
 from weft.model.system import AlignmentSystem
 from weft.model.torch_aligner import BEST_MERGE, TorchAligner, scorer_aligner, system_aligner, word_attention
 from weft.model.translation import TranslationModel
@@ -63,7 +63,7 @@ def test_links_do_not_depend_on_the_pairs_beside_them(folder: Path, monkeypatch:
     pairs = list(zip(sentences, reversed(sentences), strict=True))
 
     def alignments(batch_tokens: int, cells: int) -> list[Alignment]:
-        monkeypatch.setattr(torch_aligner, "LINK_CELLS", cells)
+        monkeypatch.setattr(batched_aligner, "LINK_CELLS", cells)
         attend = system.attend("forward-pass")
         aligner = TorchAligner(attend, system.subwords, system.device, "grow-diag", 0.0, batch_tokens=batch_tokens)
         return list(aligner.align(pairs))

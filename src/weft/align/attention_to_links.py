@@ -21,8 +21,8 @@ from weft.align.symmetrisation import symmetrise
 from weft.config import Merge
 from weft.text.subwords import Pieces
 
-_SURE = 0.7  # a probability from which words need not compete
-_BESIDE = 0.6  # the part of the threshold that is enough beside a link
+SURE = 0.7  # a probability from which words need not compete
+BESIDE = 0.6  # the part of the threshold that is enough beside a link
 WordLinks = dict[tuple[int, int], float]
 """Links, source word first, in order, each with its probability."""
 
@@ -36,11 +36,11 @@ def linked_words(probability: np.ndarray, threshold: float) -> np.ndarray:
     their links; a part of ``threshold`` is enough if it would stand beside that link in its row or column. This is
     repeated until nothing is left to choose.
     """
-    likely = (probability >= _BESIDE * threshold) & (probability > 0)
+    likely = (probability >= BESIDE * threshold) & (probability > 0)
     batch, target, source = probability.shape
     bordered = np.zeros((batch, target + 2, source + 2), bool)
     links, around = bordered[:, 1:-1, 1:-1], sliding_window_view(bordered, (3, 3), (1, 2))
-    links[:] = (probability >= threshold) & (probability >= _SURE)
+    links[:] = (probability >= threshold) & (probability >= SURE)
     cells = rows, targets, sources = _places(likely & ~links)  # few compete, so they are listed
     strength = probability[cells]
     is_high = strength >= threshold

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib.util
@@ -20,13 +21,14 @@ from weft.workers import available_cores, map_in_order
 if TYPE_CHECKING:
     from weft.align.model_folder import ModelFolder
     from weft.align.windowed import OnLong, WindowedAligner
+    from weft.cli.gpu_process import Address
 
 Device = Literal["cpu", "cuda"]
 Item = TypeVar("Item")
 Lines = TypeVar("Lines", bound=Sized)
 
 BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
-_MOST_PROCESSES: dict[Device, int] = {"cpu": 256, "cuda": 16}  # each has a model in memory, or in that of the GPU
+_MOST_PROCESSES = 256  # each has a model in memory, or reads text for the one that has
 _MOST_WARNINGS = 10
 _OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 
@@ -44,6 +46,7 @@ class AlignerPlan(NamedTuple):
     threshold: float | None = None
     fast: bool = False
     exact: bool = False
+    gpu: Address | None = None  # of the process that computes for this one
 
 
 def plan_aligner(model: str | None, cores: int, device: Device | None = None, **settings: Any) -> AlignerPlan:
@@ -104,9 +107,14 @@ def answers(
         iterator = iter(items)
         first_two = list(itertools.islice(iterator, 2))
         items = itertools.chain(first_two, iterator)
-        workers = min(plan.cores, _MOST_PROCESSES[plan.device]) if len(first_two) == 2 else 1
-    function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
-    return answers_in_order(function, items, workers, progress, warnings)
+        workers = min(plan.cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
+    with contextlib.ExitStack() as stack:
+        if plan.device == "cuda" and workers > 1:
+            from weft.cli.gpu_process import gpu_process
+
+            plan = plan._replace(gpu=stack.enter_context(gpu_process(partial(load_aligner, plan))))
+        function = partial(_answer, work, plan._replace(cores=plan.cores // workers))
+        yield from answers_in_order(function, items, workers, progress, warnings)
 
 
 def answers_in_order(
@@ -204,6 +212,10 @@ def long_lines_of(block: Block, bad: list[BadLine]) -> OnLong:
 def load_aligner(plan: AlignerPlan) -> WindowedAligner:
     """Load a small aligner or a whole system; it stays in memory for the next block."""
     gc.set_threshold(_OBJECTS)
+    if plan.gpu is not None:
+        from weft.cli.gpu_process import RemoteAligner
+
+        return RemoteAligner(plan.gpu, plan.model, plan.merge or "mean", plan.threshold, plan.raw, plan.reverse)
     if plan.device == "cuda" and not _has_gpu():
         raise WeftError("--device cuda: torch finds no GPU here; leave it out")
     folder, method, threshold = plan.model.path, plan.method, plan.threshold

@@ -107,4 +107,8 @@ _forward.register_autograd(_differentiate, setup_context=_save)
 
 def row_attention(first: Tensor, second: Tensor, query_segments: Tensor, key_segments: Tensor, causal: bool) -> Tensor:
     """Compute ``layers.attend`` for rows of at most 128 tokens."""
-    return _forward(first, second, query_segments, key_segments, causal)[0]
+    if torch.is_grad_enabled() or torch.compiler.is_compiling():
+        return _forward(first, second, query_segments, key_segments, causal)[0]
+    from weft.model.kernels import launch_forward  # the first call of a custom operator imports torch's compiler: 2 s
+
+    return launch_forward(*projections(first, second), query_segments, key_segments, causal)[0]
