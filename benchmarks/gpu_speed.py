@@ -73,15 +73,15 @@ def started(model: str, device: str, fast: bool, pairs: list[tuple[str, str]]) -
 
 
 def steps(aligner: Any, text: Path, block_lines: int, blocks: int) -> tuple[dict[str, Any], list[Any]]:
-    """Align some blocks as a process does, but step by step. Returns microseconds a pair, and the batches."""
+    """Align some blocks as a process does, but step by step. Returns microseconds a pair, and the pairs in pieces."""
     from weft.align.alignment import Alignment
-    from weft.align.batched_aligner import PairBatch, sorted_batches
+    from weft.align.batched_aligner import PackedPairs, sorted_batches
     from weft.align.formats import FORMATS
     from weft.align.windowed import Wanted, encode_pairs, pass_over
     from weft.text.reading import Corpus
     from weft.text.words import Sentence
 
-    clocks, pairs, all_batches = Clocks(), 0, []
+    clocks, pairs, all_pairs = Clocks(), 0, []
     wanted = Wanted(aligner.merge, aligner.threshold, matrices=False)
     reading = Corpus.of([str(text)]).blocks(block_lines)
     for _ in range(blocks):
@@ -98,47 +98,48 @@ def steps(aligner: Any, text: Path, block_lines: int, blocks: int) -> tuple[dict
         with clocks.step("pieces"):
             encoded = list(encode_pairs(sentences, aligner.subwords, pass_over))
         with clocks.step("batches"):
-            groups = list(sorted_batches(encoded, aligner.batch_tokens))
-            batches = [PairBatch.of(group) for group in groups]
+            batches = sorted_batches(encoded, aligner.batch_tokens)
+            packed = PackedPairs.of(batches)
         with clocks.step("to the process of the GPU"):
-            batches = pickle.loads(pickle.dumps(batches))
+            packed = pickle.loads(pickle.dumps(packed))
         with clocks.step("device"):
-            links = list(aligner.links(batches, wanted))
+            links = aligner.links(packed, wanted)
         with clocks.step("back from it"):
             links = pickle.loads(pickle.dumps(links))
         with clocks.step("links"):
             found = [Alignment(source, target) for source, target in sentences]
-            for group, of_group in zip(groups, links, strict=True):
-                for pair, of_pair, score, _ in of_group.of_pairs(group):
-                    source, target = sentences[pair.number]
-                    found[pair.number] = Alignment(source, target, of_pair, score)
+            for pair, of_pair, score, _ in links.of_pairs(itertools.chain.from_iterable(batches)):
+                source, target = sentences[pair.number]
+                found[pair.number] = Alignment(source, target, of_pair, score)
         with clocks.step("lines"):
             text_out = "".join(FORMATS["pharaoh"].one(alignment, 0) for alignment in found)
         with clocks.step("lines out"):
             pickle.loads(pickle.dumps(text_out)).encode()
         pairs += len(block.source)
-        all_batches += batches
-    return {"pairs": pairs, **clocks.per(pairs)}, all_batches
+        all_pairs.append(packed)
+    return {"pairs": pairs, **clocks.per(pairs)}, all_pairs
 
 
-def card(aligner: Any, all_batches: list[Any]) -> dict[str, Any]:
+def card(aligner: Any, all_pairs: list[Any]) -> dict[str, Any]:
     """Run the model alone on batches whose ids are on the device."""
     from torch import nn
     from train_speed import matrix_rate, wait
 
-    from weft.model.torch_aligner import rows_of
+    from weft.model.rows import PairRows
+    from weft.model.sentence_rows import sentence_rows
 
-    on_device = [rows_of(batch, aligner.device) for batch in all_batches]
+    batches = [batch for packed in all_pairs for batch in sentence_rows(packed, aligner.device)]
+    on_device = [PairRows(source.rows, target.rows) for source, target in batches]
     wait(aligner.device)
     begin = time.perf_counter()
     for rows in on_device:
         aligner.attend(rows)
     wait(aligner.device)
-    pairs = sum(len(batch.source.lengths) for batch in all_batches)
+    pairs = sum(len(packed.source.lengths) for packed in all_pairs)
     rate = pairs / (time.perf_counter() - begin)
     encoder = aligner.attend.__self__.encoders[0]
     weights = sum(module.weight.numel() for module in encoder.modules() if isinstance(module, nn.Linear))
-    pieces = 2 * pairs + sum(len(side.ids) for batch in all_batches for side in batch)
+    pieces = 2 * pairs + sum(len(packed.source.ids) + len(packed.target.ids) for packed in all_pairs)
     flop = 2 * weights * pieces / pairs
     limit = matrix_rate(aligner.device) / flop
     return {"pairs_per_second": round(rate), "limit_by_matrix_products": round(limit), "share": round(rate / limit, 3)}
@@ -194,9 +195,9 @@ def main() -> None:
     gc.set_threshold(100_000)  # as processes do
     aligner, seconds = started(arguments.model, arguments.device, arguments.fast, first)
     show("start", seconds)
-    figures, all_batches = steps(aligner, arguments.text, arguments.block, arguments.blocks)
+    figures, all_pairs = steps(aligner, arguments.text, arguments.block, arguments.blocks)
     show("steps", figures)
-    show("card", card(aligner, all_batches))
+    show("card", card(aligner, all_pairs))
     options = [*(["--device", "cuda"] if arguments.device == "cuda" else []), *(["--fast"] if arguments.fast else [])]
     repeated = list(itertools.islice(itertools.cycle(lines), arguments.pairs))
     show("command", command(repeated, arguments.model, [*options, "--cores", str(arguments.cores)]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,7 @@ from torch import nn
 
 from weft.align.model_folder import AlignerFolder, array_layouts, read_aligner, shipped_models
 from weft.config import AlignerConfig, EncoderConfig, ModelConfig
-from weft.model.rows import PairRows
+from weft.model.rows import PairRows, Rows, masked_softmax
 from weft.model.scorer import Scorer, stored_scorers
 from weft.model.translation import TranslationModel
 
@@ -38,6 +40,15 @@ def pair() -> PairRows:
     source, target = torch.randint(2, WORDS, (2, 3, 7), generator=generator).unbind()
     source[:, -1] = target[:, -1] = 1
     return PairRows.of(source, target)
+
+
+def test_attention_is_that_of_the_scores(scorers: tuple[Scorer, Scorer]) -> None:
+    whole = pair()
+    shorter = PairRows(whole.source, Rows(*(side[:, 2:] for side in whole.target)))  # sides of different lengths
+    for scorer, rows in itertools.product(scorers, (whole, shorter)):
+        scores, cells = scorer(rows), rows.cells()
+        for direction, found in zip((2, 1), scorer.attention(rows), strict=True):
+            torch.testing.assert_close(found, masked_softmax(scores, cells, direction))
 
 
 def test_a_fast_scorer_reads_the_embeddings_of_another_without_owning_them(scorers: tuple[Scorer, Scorer]) -> None:

@@ -35,32 +35,36 @@ class Sentences(NamedTuple):
         return cls(ids, np.array([len(one.ids) for one in sentences], np.int32), first, last)
 
 
-class PairBatch(NamedTuple):
-    """Sentence pairs that are computed together."""
+class PackedPairs(NamedTuple):
+    """Sentence pairs in batches, in the order in which they are computed."""
 
     source: Sentences
     target: Sentences
+    sizes: list[int]  # how many pairs each batch has
 
     @classmethod
-    def of(cls, pairs: Sequence[EncodedPair]) -> PairBatch:
-        return cls(Sentences.of([pair.source for pair in pairs]), Sentences.of([pair.target for pair in pairs]))
+    def of(cls, batches: Sequence[Sequence[EncodedPair]]) -> PackedPairs:
+        """Pack batches of pairs; there must be one."""
+        pairs = list(itertools.chain.from_iterable(batches))
+        sides = Sentences.of([pair.source for pair in pairs]), Sentences.of([pair.target for pair in pairs])
+        return cls(*sides, list(map(len, batches)))
 
 
-class BatchLinks(NamedTuple):
-    """The links of a batch, pair by pair, in order."""
+class PackedLinks(NamedTuple):
+    """The links of packed pairs, one pair after the other."""
 
-    counts: np.ndarray  # (batch,): how many links each pair has
+    counts: np.ndarray  # (pairs,): how many links each pair has
     sources: np.ndarray  # (links,): their source words
     targets: np.ndarray  # (links,)
     probabilities: np.ndarray  # (links,)
-    scores: np.ndarray  # (batch,)
-    matrix: np.ndarray | None  # probabilities of all words, if they are wanted (batch, target words, source words)
+    scores: np.ndarray  # (pairs,)
+    matrices: list[np.ndarray]  # of each batch (batch, target words, source words), if they are wanted
 
     def of_pairs(self, pairs: Iterable[EncodedPair]) -> Iterator[Aligned]:
         """Yield the links of each pair."""
         words = list(zip(self.sources.tolist(), self.targets.tolist(), strict=True))
         probabilities, begin = self.probabilities.tolist(), 0
-        cells = itertools.repeat(None) if self.matrix is None else self.matrix
+        cells = itertools.chain.from_iterable(self.matrices) if self.matrices else itertools.repeat(None)
         ends = np.cumsum(self.counts).tolist()
         for pair, end, score, matrix in zip(pairs, ends, self.scores.tolist(), cells, strict=False):
             links = dict(zip(words[begin:end], probabilities[begin:end], strict=True))
@@ -85,41 +89,39 @@ class BatchedAligner(WindowedAligner):
         self.batch_tokens = batch_tokens
 
     @abstractmethod
-    def links(self, batches: Sequence[PairBatch], wanted: Wanted) -> Iterable[BatchLinks]:
-        """Return the links of batches in order, by the merge ``mean``."""
+    def links(self, pairs: PackedPairs, wanted: Wanted) -> PackedLinks:
+        """Return the links of pairs by the merge ``mean``."""
 
     @abstractmethod
-    def attention(self, batches: Sequence[PairBatch]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """Return the attention of both directions for batches in order, each (batch, target, source)."""
+    def attention(self, pairs: PackedPairs) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """Return the attention of both directions for each batch, (batch, target, source)."""
 
-    def attended(self, encoded: Iterable[EncodedPair]) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
+    def attended(self, batches: Sequence[list[EncodedPair]]) -> Iterator[tuple[list[EncodedPair], BatchAttention]]:
         """Yield all pairs, a few at a time, with their attention."""
-        groups = list(sorted_batches(encoded, self.batch_tokens))
-        for group, (forward, backward) in zip(groups, self.attention([*map(PairBatch.of, groups)]), strict=True):
-            yield from _parts(group, forward, backward)
+        for batch, (forward, backward) in zip(batches, self.attention(PackedPairs.of(batches)), strict=True):
+            yield from _parts(batch, forward, backward)
 
     def _align_encoded(self, encoded: Iterable[EncodedPair], wanted: Wanted) -> Iterator[Aligned]:
+        batches = sorted_batches(encoded, self.batch_tokens)
+        if not batches:
+            return
         if wanted.merge == "mean":
-            groups = list(sorted_batches(encoded, self.batch_tokens))
-            for group, found in zip(groups, self.links([*map(PairBatch.of, groups)], wanted), strict=True):
-                yield from found.of_pairs(group)
+            yield from self.links(PackedPairs.of(batches), wanted).of_pairs(itertools.chain.from_iterable(batches))
         else:
-            for part, attention in self.attended(encoded):
+            for part, attention in self.attended(batches):
                 yield from answers(part, attention, wanted)
 
 
-def sorted_batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> Iterator[list[EncodedPair]]:
-    """Yield batches of pairs of similar length, as large as the budget allows for the longer side."""
-    batch: list[EncodedPair] = []
+def sorted_batches(encoded: Iterable[EncodedPair], batch_tokens: int) -> list[list[EncodedPair]]:
+    """Return batches of pairs of similar length, as large as the budget allows for the longer side."""
+    batches: list[list[EncodedPair]] = []
     by_length = sorted((max(len(one.source.ids), len(one.target.ids)) + 1, one.number, one) for one in encoded)
     for length, _, one in by_length:
-        size = (len(batch) + 1) * length
-        if batch and (size > batch_tokens or size * length > _BATCH_CELLS):
-            yield batch
-            batch = []
-        batch.append(one)
-    if batch:
-        yield batch
+        size = (len(batches[-1]) + 1) * length if batches else 0
+        if not batches or size > batch_tokens or size * length > _BATCH_CELLS:
+            batches.append([])
+        batches[-1].append(one)
+    return batches
 
 
 def _parts(

@@ -11,13 +11,13 @@ import multiprocessing
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Client, Connection, Listener
 from typing import Any
 
 import numpy as np
 
-from weft.align.batched_aligner import SCORER_TOKENS, BatchedAligner, BatchLinks, PairBatch
+from weft.align.batched_aligner import SCORER_TOKENS, BatchedAligner, PackedLinks, PackedPairs
 from weft.align.model_folder import ModelFolder, read_aligner
 from weft.align.windowed import Wanted, WindowedAligner
 from weft.config import Merge
@@ -44,11 +44,11 @@ class RemoteAligner(BatchedAligner):
         with _connected():
             self._connection = Client(address, authkey=multiprocessing.current_process().authkey)
 
-    def links(self, batches: Sequence[PairBatch], wanted: Wanted) -> Iterable[BatchLinks]:
-        return self._answer("links", batches, wanted)
+    def links(self, pairs: PackedPairs, wanted: Wanted) -> PackedLinks:
+        return self._answer("links", pairs, wanted)
 
-    def attention(self, batches: Sequence[PairBatch]) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        return self._answer("attention", batches)
+    def attention(self, pairs: PackedPairs) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        return self._answer("attention", pairs)
 
     def _answer(self, *request: Any) -> Any:
         with _connected():
@@ -114,7 +114,8 @@ def _answer_all(connection: Connection, aligner: WindowedAligner | WeftError, tu
                 if isinstance(aligner, WeftError):
                     raise aligner
                 with turns:
-                    answer: Any = list(getattr(aligner, kind)(*arguments))
+                    found = getattr(aligner, kind)(*arguments)
+                    answer = found if isinstance(found, PackedLinks) else list(found)
             except WeftError as error:
                 answer = error
             connection.send(answer)

@@ -37,6 +37,11 @@ class Rows(NamedTuple):
         begins = F.pad(ids[:, :-1] == END, (1, 0), value=False)
         return cls(ids, segments, column - torch.where(begins, column, 0).cummax(1).values)
 
+    def padded(self, length: int) -> Rows:
+        """Return the same rows with so many tokens."""
+        more = (0, length - self.ids.shape[1])
+        return Rows(F.pad(self.ids, more, value=PAD), F.pad(self.segments, more, value=-1), F.pad(self.places, more))
+
 
 class Visible(NamedTuple):
     """Which keys a query may look at: those of its own sentence and, if causal, not those after it."""

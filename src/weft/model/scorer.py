@@ -13,6 +13,7 @@ eight-bit arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Self
 
 import numpy as np
@@ -112,11 +113,21 @@ class Scorer(nn.Module):
 
     @torch.no_grad()
     def attention(self, pair: PairRows) -> Attention:
-        """Compute both directions' attention."""
-        cells = pair.cells()
-        with half_precision(pair.source.ids.device):
-            scores = self(pair)
+        """Compute both directions' attention: the states in half precision if the GPU has it, S in full precision."""
+        is_full = self.tables[0].weight.dtype == torch.float32
+        with half_precision(pair.source.ids.device) if is_full else nullcontext():
+            source, target = self._states(pair)
+        scores, cells = attention_logits(target.float(), source.float()), pair.cells()
         return Attention(masked_softmax(scores, cells, 2), masked_softmax(scores, cells, 1))
+
+    def _states(self, pair: PairRows) -> tuple[Tensor, Tensor]:
+        """Compute the states of source and target; a shared encoder reads both at once, which a GPU does faster."""
+        if not self.shared:
+            return self.source(pair.source), self.target(pair.target)
+        lengths = [side.ids.shape[1] for side in pair]
+        both = Rows(*(torch.cat(sides) for sides in zip(*(side.padded(max(lengths)) for side in pair), strict=True)))
+        source, target = self.both(both).chunk(2)
+        return source[:, : lengths[0]], target[:, : lengths[1]]
 
     def arrays(self, ranges: Mapping[str, float]) -> dict[str, np.ndarray]:
         """Quantise. Returns the arrays of a model folder by name, embeddings only if they are this scorer's own.

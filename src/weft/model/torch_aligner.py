@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -10,17 +10,18 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from weft.align.batched_aligner import SCORER_TOKENS, BatchedAligner, BatchLinks, PairBatch, Sentences
+from weft.align.batched_aligner import SCORER_TOKENS, BatchedAligner, PackedLinks, PackedPairs, sorted_batches
 from weft.align.model_folder import ModelFolder, read_aligner
 from weft.align.windowed import SentencePair, Wanted, WordPair, encode_pairs
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import Links
-from weft.model.rows import Attend, Attention, PairRows
+from weft.model.rows import Attend, Attention, PairRows, has_half_precision
 from weft.model.scorer import stored_scorers
+from weft.model.sentence_rows import sentence_rows
 from weft.model.system import AlignmentSystem
-from weft.model.word_links import batch_links, in_rows, to_device
-from weft.text.subwords import END, PAD, Pieces, Subwords
+from weft.model.word_links import packed_links
+from weft.text.subwords import Pieces, Subwords
 from weft.text.words import Sentence
 
 _AHEAD = 2_000  # pairs that are read ahead and sorted by length
@@ -51,17 +52,15 @@ class TorchAligner(BatchedAligner):
         super().__init__(subwords, merge, threshold, raw, reverse, _AHEAD, batch_tokens)
         self.attend, self.device = attend, device
 
-    def links(self, batches: Iterable[PairBatch], wanted: Wanted) -> Iterator[BatchLinks]:
-        for batch in batches:
-            with _failures():
-                found = batch_links(self.attend(rows_of(batch, self.device)), batch, wanted.threshold, wanted.matrices)
-            yield found
+    def links(self, pairs: PackedPairs, wanted: Wanted) -> PackedLinks:
+        with _failures():
+            return packed_links(self.attend, pairs, self.device, wanted.threshold, wanted.matrices)
 
-    def attention(self, batches: Iterable[PairBatch]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def attention(self, pairs: PackedPairs) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         before = None
-        for batch in batches:
+        for source, target in sentence_rows(pairs, self.device):
             with _failures():
-                begun = InFlight.of(self.attend, batch, self.device)
+                begun = InFlight.of(self.attend(PairRows(source.rows, target.rows)))
             if before is not None:
                 yield before.wait()
             before = begun
@@ -110,10 +109,13 @@ def scorer_aligner(
 ) -> TorchAligner:
     """Load a small aligner into torch. A GPU computes it in half precision instead of eight bits."""
     content = read_aligner(folder, fast)
-    scorer, narrow = stored_scorers(content)
-    chosen = (narrow if fast and narrow is not None else scorer).to(device).eval()
-    threshold = content.config.threshold if threshold is None else threshold
     place = torch.device(device)
+    weights = torch.bfloat16 if has_half_precision(place) else torch.float32  # converted once, not for each batch
+    scorer, narrow = stored_scorers(content)
+    chosen = narrow if fast and narrow is not None else scorer
+    for one in {scorer, chosen}:  # a narrow one reads the embeddings of the other
+        one.to(place, weights).eval()
+    threshold = content.config.threshold if threshold is None else threshold
     return TorchAligner(chosen.attention, content.subwords, place, merge, threshold, raw, reverse, SCORER_TOKENS)
 
 
@@ -124,14 +126,14 @@ class InFlight(NamedTuple):
     is_there: torch.cuda.Event | None  # None: it is there
 
     @classmethod
-    def of(cls, attend: Attend, batch: PairBatch, device: torch.device) -> InFlight:
-        """Let the device begin."""
-        attention = Attention(*(one.float().to("cpu", non_blocking=True) for one in attend(rows_of(batch, device))))
+    def of(cls, attention: Attention) -> InFlight:
+        """Let the device copy attention to the host."""
+        copies = Attention(*(one.float().to("cpu", non_blocking=True) for one in attention))
         is_there = None
-        if device.type == "cuda":
+        if attention.forward.is_cuda:
             is_there = torch.cuda.Event(blocking=True)  # leaves the core to others while it waits
             is_there.record()
-        return cls(attention, is_there)
+        return cls(copies, is_there)
 
     def wait(self) -> tuple[np.ndarray, np.ndarray]:
         """Wait until it is there."""
@@ -154,25 +156,12 @@ def align(
     """
     found: dict[Merge, list[Links]] = {merge: [frozenset()] * len(pairs) for merge in merges}
     aligner = TorchAligner(attend, system.subwords, system.device, "mean", threshold, batch_tokens=batch_tokens)
-    encoded = encode_pairs([_sentences(pair) for pair in pairs], system.subwords)
-    for part, attention in aligner.attended(encoded):
+    batches = sorted_batches(encode_pairs([*map(_sentences, pairs)], system.subwords), batch_tokens)
+    for part, attention in aligner.attended(batches) if batches else ():
         for merge in merges:
             for pair, links in zip(part, attention.links(merge, threshold), strict=True):
                 found[merge][pair.number] = frozenset(links)
     return found
-
-
-def rows_of(batch: PairBatch, device: torch.device) -> PairRows:
-    """Return the pieces of a batch, one pair a row."""
-    return PairRows.of(*(_rows(side, device) for side in batch))
-
-
-def _rows(sentences: Sentences, device: torch.device) -> torch.Tensor:
-    """Return the pieces of sentences, each with its end, in rows. (batch, length)"""
-    lengths = to_device(sentences.lengths, device)[:, None]
-    place = torch.arange(int(sentences.lengths.max()) + 1, device=device)
-    ids = in_rows(to_device(sentences.ids, device), place < lengths, PAD)
-    return torch.where(place == lengths, END, ids)
 
 
 def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> tuple[np.ndarray, np.ndarray]:
@@ -184,7 +173,8 @@ def word_attention(system: AlignmentSystem, pair: WordPair, attend: Attend) -> t
     if encoded is None:  # a side is empty
         nothing = np.zeros((len(pair[1]), len(pair[0])))
         return nothing, nothing
-    attention = attend(rows_of(PairBatch.of([encoded]), system.device))
+    ((source_rows, target_rows),) = sentence_rows(PackedPairs.of([[encoded]]), system.device)
+    attention = attend(PairRows(source_rows.rows, target_rows.rows))
     source, target = _membership(encoded.source, len(pair[0])), _membership(encoded.target, len(pair[1]))
     forward, backward = (one[0, :-1, :-1].float().cpu().numpy() for one in attention)  # without end-of-sentence
     return (
