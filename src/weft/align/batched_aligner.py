@@ -14,7 +14,7 @@ from weft.align.windowed import LINK_CELLS, Aligned, EncodedPair, Wanted, Window
 from weft.config import Merge
 from weft.text.subwords import Pieces, Subwords
 
-SCORER_TOKENS = 128_000
+SCORER_TOKENS = 64_000
 """Of the longer side of a batch, padding included, for the scorer of a small aligner."""
 _BATCH_CELLS = 1 << 24  # of attention in a batch of more than one pair
 

@@ -129,13 +129,14 @@ class WindowedAligner(ABC):
         iterator, seen = iter(pairs), 0
         while window := list(itertools.islice(iterator, ahead or self._ahead)):
             sentences = [self._sentences(pair, number) for number, pair in enumerate(window, seen + 1)]
-            alignments = [Alignment(source, target) for source, target in sentences]  # without links
+            found: dict[int, Alignment] = {}
             encoded = encode_pairs(sentences, self.subwords, on_long, seen)
             for pair, links, score, matrix in self._align_encoded(encoded, wanted):
                 source, target = sentences[pair.number]
                 cells = None if matrix is None else _fitted(matrix.T, len(source), len(target))
-                alignments[pair.number] = Alignment(source, target, links, score, cells)
+                found[pair.number] = Alignment(source, target, links, score, cells)
             seen += len(window)
+            alignments = (found.get(number) or Alignment(*pair) for number, pair in enumerate(sentences))
             yield from (one.reversed() for one in alignments) if self.reverse else alignments
 
     def transfer(self, source: str, target: str, handling: TagHandling = "html", **options: Any) -> str:

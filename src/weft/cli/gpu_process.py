@@ -28,7 +28,7 @@ from weft.workers import start_worker
 Address = str | tuple[str, int]
 _AHEAD = 10_000  # pairs that are read ahead and sorted by length
 _WAITING = 256  # processes that may wait until the model is loaded
-_AT_ONCE = 2  # requests: while the GPU computes one, the next is prepared
+_AT_ONCE = 3  # requests: while the GPU computes one, others are prepared
 _ENDED = "the process that computes on the GPU has ended, perhaps for want of memory; try again with less"
 
 

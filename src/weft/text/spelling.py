@@ -68,6 +68,8 @@ class Speller:
 
     def spell(self, text: str) -> list[Spelled]:
         """Return the spelled units of a text."""
+        if text.isascii() and text.isalpha():  # most words
+            return [Spelled(f" {self._normalise(text)}", 0, None)]
         found = []
         for start, end in unit_spans(text):
             unit = text[start:end]

@@ -70,6 +70,7 @@ class Subwords:
     def __init__(self, tokenizer: Tokenizer, text: TextConfig) -> None:
         self.text = text
         self._tokenizer = tokenizer
+        self._model = tokenizer.model
         self._speller = Speller(text)
         self._ids_of_word = Remembered(self._cut_word)
         self._cut_of_chunk = Remembered(self._cut_chunk)
@@ -233,7 +234,12 @@ class Subwords:
 
     def _cut_word(self, word: str) -> tuple[int, ...] | None:
         """Return the pieces of a word between white space; None if they may depend on the words beside it."""
-        return None if may_join(word) else tuple(self._pieces(self._speller.spell(word)).ids)
+        if may_join(word):
+            return None
+        ids: list[int] = []
+        for unit in self._speller.spell(word):  # without places, which the whole tokenizer finds as well, in more time
+            ids += [piece.id for piece in self._model.tokenize(_in_bytes(unit.text))]
+        return tuple(ids)
 
     def _cut_chunk(self, chunk: str) -> Cut:
         units = self._speller.spell(chunk)
@@ -330,7 +336,7 @@ def _byte_merges(units: Mapping[str, int], learned: list[list[str]], most: int) 
 
 def _in_bytes(text: str) -> str:
     """Return how the byte-level alphabet writes a text."""
-    return "".join(_CHARACTER_OF_BYTE[byte] for byte in text.encode())
+    return text.encode().decode("latin-1").translate(_CHARACTER_OF_BYTE)
 
 
 def _plain_tokenizer(merges: models.BPE) -> Tokenizer:

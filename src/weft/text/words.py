@@ -21,7 +21,8 @@ def split_spaces(text: str) -> list[str]:
     """Return the words between white space."""
     for space in "\t\n\r\f\v":
         text = text.replace(space, " ")
-    return [word for word in text.split(" ") if word]
+    words = text.split(" ")
+    return [word for word in words if word] if "" in words else words
 
 
 def raw_word_spans(text: str) -> list[Span]:
