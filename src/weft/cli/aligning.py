@@ -27,10 +27,10 @@ Device = Literal["cpu", "cuda"]
 Item = TypeVar("Item")
 Lines = TypeVar("Lines", bound=Sized)
 
-BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
+BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 5_000}  # that a process aligns at a time
 _MOST_PROCESSES = 256  # each has a model in memory, or reads text for the one that has
 _MOST_WARNINGS = 10
-_OBJECTS = 100_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
+_OBJECTS = 1_000_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 
 
 class AlignerPlan(NamedTuple):

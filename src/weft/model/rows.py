@@ -97,6 +97,20 @@ Attend = Callable[[PairRows], Attention]
 """Anything that attends: a method of a system, a scorer, or several of them together."""
 
 
+class Milestone:
+    """What a device has been told to do until now."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._event = torch.cuda.Event(blocking=True) if device.type == "cuda" else None
+        if self._event is not None:
+            self._event.record()
+
+    def wait(self) -> None:
+        """Wait until it is done, and leave the core to others, which torch does not do when it waits for results."""
+        if self._event is not None:
+            self._event.synchronize()
+
+
 def is_word(ids: Tensor) -> Tensor:
     """Return True for words, False for padding and end-of-sentence, which no alignment loss counts."""
     return (ids != PAD) & (ids != END)

@@ -16,7 +16,7 @@ from weft.align.windowed import SentencePair, Wanted, WordPair, encode_pairs
 from weft.config import Merge, Method
 from weft.errors import WeftError
 from weft.links import Links
-from weft.model.rows import Attend, Attention, PairRows, has_half_precision
+from weft.model.rows import Attend, Attention, Milestone, PairRows, has_half_precision
 from weft.model.scorer import stored_scorers
 from weft.model.sentence_rows import sentence_rows
 from weft.model.system import AlignmentSystem
@@ -123,22 +123,17 @@ class InFlight(NamedTuple):
     """The attention of a batch, which a GPU may still have to compute."""
 
     attention: Attention  # in the memory of the host
-    is_there: torch.cuda.Event | None  # None: it is there
+    is_there: Milestone
 
     @classmethod
     def of(cls, attention: Attention) -> InFlight:
         """Let the device copy attention to the host."""
         copies = Attention(*(one.float().to("cpu", non_blocking=True) for one in attention))
-        is_there = None
-        if attention.forward.is_cuda:
-            is_there = torch.cuda.Event(blocking=True)  # leaves the core to others while it waits
-            is_there.record()
-        return cls(copies, is_there)
+        return cls(copies, Milestone(attention.forward.device))
 
     def wait(self) -> tuple[np.ndarray, np.ndarray]:
         """Wait until it is there."""
-        if self.is_there is not None:
-            self.is_there.synchronize()
+        self.is_there.wait()
         return self.attention.forward.numpy(), self.attention.backward.numpy()
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from weft.align.attention_to_links import BESIDE, SURE
 from weft.align.batched_aligner import PackedLinks, PackedPairs
-from weft.model.rows import Attend, PairRows
+from weft.model.rows import Attend, Milestone, PairRows
 from weft.model.sentence_rows import SentenceRows, sentence_rows
 
 
@@ -26,6 +26,7 @@ def packed_links(
         forward, backward = (one.float() for one in attend(PairRows(source.rows, target.rows)))
         probabilities.append(word_probability(forward, backward, source, target))
         scores.append(pair_scores(forward + backward, source, target))
+    Milestone(device).wait()  # for most of the work; what follows is short, and waits often
     links = linked_words(probabilities, threshold)
     counts, sources, targets, strengths, all_scores = (one.cpu().numpy() for one in (*links, torch.cat(scores)))
     wanted = [one.cpu().numpy() for one in probabilities] if matrices else []
