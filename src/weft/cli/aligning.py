@@ -27,8 +27,9 @@ Device = Literal["cpu", "cuda"]
 Item = TypeVar("Item")
 Lines = TypeVar("Lines", bound=Sized)
 
-BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 5_000}  # that a process aligns at a time
+BLOCK_LINES: dict[Device, int] = {"cpu": 2_000, "cuda": 10_000}  # that a process aligns at a time
 _MOST_PROCESSES = 256  # each has a model in memory, or reads text for the one that has
+_CORES_OF_GPU = 2  # are left to the process that computes on it, for which all others wait
 _MOST_WARNINGS = 10
 _OBJECTS = 1_000_000  # new ones after which Python looks for cycles: a block makes many, hardly any of them in cycles
 
@@ -107,7 +108,8 @@ def answers(
         iterator = iter(items)
         first_two = list(itertools.islice(iterator, 2))
         items = itertools.chain(first_two, iterator)
-        workers = min(plan.cores, _MOST_PROCESSES) if len(first_two) == 2 else 1
+        cores = plan.cores - _CORES_OF_GPU if plan.device == "cuda" else plan.cores
+        workers = max(1, min(cores, _MOST_PROCESSES)) if len(first_two) == 2 else 1
     with contextlib.ExitStack() as stack:
         if plan.device == "cuda" and workers > 1:
             from weft.cli.gpu_process import gpu_process
