@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -10,8 +11,11 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import torch
 
 from weft.align.model_folder import open_model
+from weft.cli.align import Options, align
+from weft.cli.aligning import BLOCK_LINES, Device
 from weft.cli.gpu_process import RemoteAligner, gpu_process
 from weft.errors import WeftError
 from weft.model.torch_aligner import TorchAligner, scorer_aligner
@@ -79,3 +83,22 @@ def test_the_end_of_the_process_is_one_line() -> None:
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(WeftError, match="has ended, perhaps for want of memory"):
             aligner.align_one(*PAIRS[0])
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("fast", [False, True])
+def test_the_command_on_a_gpu(fast: bool, tmp_path: Path) -> None:
+    """Two blocks, so that several processes ask the one that computes."""
+    text, count = tmp_path / "text.tsv", BLOCK_LINES["cuda"] + 1
+    lines = itertools.islice(itertools.cycle(f"{source}\t{target}\n" for source, target in PAIRS), count)
+    text.write_text("".join(lines), encoding="utf-8")
+    written = []
+    devices: list[Device] = ["cuda", "cuda", "cpu"]
+    for number, device in enumerate(devices):
+        output = tmp_path / str(number)
+        align(Options(str(text), model=str(MODEL.path), fast=fast, device=device, output=str(output)))
+        written.append([set(line.split()) for line in output.read_text("utf-8").splitlines()])
+    first, second, on_processor = written
+    assert len(first) == count and first == second
+    same = sum(len(one & other) for one, other in zip(first, on_processor, strict=True))
+    assert same > 0.97 * max(sum(map(len, first)), sum(map(len, on_processor)))
