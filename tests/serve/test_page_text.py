@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from given_pieces import listed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from in_browser import code_point_spans, run
@@ -71,7 +72,7 @@ def assert_equal_to_python(page: Page, subwords: Subwords, texts: Sequence[str])
             pieces = subwords.encode(sentence)
             assert one["words"] == sentence.words, ascii(text)
             assert code_point_spans(text, one["spans"]) == list(sentence.spans), ascii(text)
-            assert [one["ids"], one["first"], one["last"]] == list(pieces), ascii(text)
+            assert [one["ids"], one["first"], one["last"]] == [*listed(pieces)], ascii(text)
 
 
 def test_sentences_of_all_languages(page: Page, subwords: Subwords) -> None:

@@ -57,7 +57,8 @@ def test_words_are_found_in_pieces(corpus: PreparedCorpus) -> None:
     for number, example in enumerate(EXAMPLES[:20]):
         assert [words.spellings[word] for word in words.sentences[number]] == example.english
         pieces = slice(source.offsets[number], source.offsets[number + 1])
-        assert words.places[pieces].tolist() == corpus.subwords.encode(Sentence.from_words(example.english)).first
+        found = corpus.subwords.encode(Sentence.from_words(example.english))
+        assert words.places[pieces].tolist() == found.first.tolist()
     assert len(set(words.spellings)) == len(words.spellings)
 
 
