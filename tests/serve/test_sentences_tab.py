@@ -205,6 +205,22 @@ def test_corrections_stay_as_long_as_the_text_does(page: Page) -> None:
     assert "0-4" not in links(page).split()
 
 
+def test_corrections_turn_with_the_sides(page: Page) -> None:
+    before = links(page)
+    drag(page, word(page, "source", 0), word(page, "target", 4))
+    page.click("#swap")
+    expect(word(page, "source", 2)).to_have_text("house")
+    assert "4-0" in links(page).split() and "0-4" not in links(page).split()
+    page.click("#sentences .undo")
+    assert "4-0" not in links(page).split()
+    page.click("#sentences .redo")
+    page.click("#swap")
+    expect(word(page, "source", 2)).to_have_text("Haus")
+    assert "0-4" in links(page).split()
+    page.click("#sentences .undo")
+    assert links(page) == before
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [("ein Wort " * 600, "a sentence of 1,200 words, but the limit is 1,023"), ("字" * 200_000, "200,000 characters")],

@@ -31,6 +31,11 @@
     return links.filter((link) => link[side === "source" ? 0 : 1] !== place);
   }
 
+  /** Return links with their sides exchanged. @param {Corrected} links @returns {Corrected} */
+  function turned(links) {
+    return sorted(links.map(([source, target, mark]) => [target, source, mark]));
+  }
+
   /** States one after the other. */
   class History {
     /** @param {Corrected | null} first null: the links of the aligner, as the threshold has them */
@@ -63,6 +68,12 @@
 
     redo() {
       if (this.canRedo) this.place += 1;
+    }
+
+    /** Return the same states of the pair with its sides exchanged. @returns {History} */
+    turned() {
+      const states = this.states.map((state) => state && turned(state));
+      return Object.assign(new History(), { states, place: this.place });
     }
   }
 

@@ -46,6 +46,12 @@
       return textOf(this) === textOf(other);
     }
 
+    /** Return a pair with source and target exchanged, with what was corrected, to be aligned. @returns {Pair} */
+    turned() {
+      const pair = new Pair({ source: this.row.target, target: this.row.source }, this.number, this.spaced);
+      return Object.assign(pair, { history: this.history.turned() });
+    }
+
     get isAligned() {
       return this.given !== undefined || this.cells !== undefined || this.problem !== undefined;
     }

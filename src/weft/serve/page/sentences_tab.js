@@ -75,13 +75,14 @@
       this.timer = setTimeout(() => this.align(), PAUSE);
     }
 
-    /** Align what stands there now; corrections stay as long as the text does. */
+    /** Align what stands there now; corrections stay as long as the text does, also if its sides are swapped. */
     async align() {
       const turn = (this.turn += 1);
       this._setBusy(true);
       const [source, target] = this.fields.map((field) => ({ text: field.value }));
       const asked = new weft.pairs.Pair({ source, target }, 1, this.spaced.checked);
-      const pair = this.bench.pair?.hasTextOf(asked) ? this.bench.pair : asked;
+      const before = this.bench.pair;
+      const pair = [before, before?.turned()].find((one) => one?.hasTextOf(asked)) ?? asked;
       const result = await weft.app.align(pair).catch(() => null); // the page says at its top what is wrong
       if (turn !== this.turn) return;
       this.bench.show(pair, result);
