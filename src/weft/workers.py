@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import itertools
 import multiprocessing
 import os
@@ -62,10 +64,30 @@ def _start_pool(processes: int) -> ProcessPoolExecutor | None:
         # spawn: workers start clean, whatever threads and locks the parent has
         context = multiprocessing.get_context("spawn")
         most = _MOST_ON_WINDOWS if sys.platform == "win32" else processes
-        return ProcessPoolExecutor(min(processes, most), context, start_worker)
+        return ProcessPoolExecutor(min(processes, most), context, _start_worker)
     except (OSError, ImportError, NotImplementedError) as error:  # such as a read-only /dev/shm
         say(f"weft: cannot start worker processes ({error}); going on with one process")
         return None
+
+
+@contextlib.contextmanager
+def background_process(function: Callable[..., object], *arguments: object) -> Iterator[None]:
+    """Run a function in another process until the end of the block. It and its arguments must be picklable."""
+    _start_quiet_tracker()
+    target = functools.partial(_run_as_worker, function)
+    process = multiprocessing.get_context("spawn").Process(target=target, args=arguments, daemon=True)
+    with interrupts_later():
+        process.start()
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _run_as_worker(function: Callable[..., object], *arguments: object) -> None:
+    _start_worker()
+    function(*arguments)
 
 
 def _start_quiet_tracker() -> None:
@@ -88,7 +110,7 @@ def _submit(pool: ProcessPoolExecutor, function: Callable[[Item], Result], item:
         return pool.submit(function, item)
 
 
-def start_worker() -> None:
+def _start_worker() -> None:
     """Make a worker end with its parent, even if that is killed, and leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -30,7 +30,7 @@ class Sentences(NamedTuple):
     @classmethod
     def of(cls, sentences: Sequence[Pieces]) -> Sentences:
         """Put the pieces of all sentences into one array."""
-        ids, first = (np.concatenate([one[member] for one in sentences]) for member in (0, 1))
+        ids, first = np.concatenate([one.ids for one in sentences]), np.concatenate([one.first for one in sentences])
         is_of_one = all(one.last is one.first for one in sentences)
         last = first if is_of_one else np.concatenate([one.last for one in sentences])
         return cls(ids, np.array([len(one.ids) for one in sentences], np.int32), first, last)

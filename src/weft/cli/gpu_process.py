@@ -22,8 +22,7 @@ from weft.align.model_folder import ModelFolder, read_aligner
 from weft.align.windowed import Wanted, WindowedAligner
 from weft.config import Merge
 from weft.errors import WeftError
-from weft.interrupts import interrupts_later
-from weft.workers import start_worker
+from weft.workers import background_process
 
 Address = str | tuple[str, int]
 _AHEAD = 10_000  # pairs that are read ahead and sorted by length
@@ -74,30 +73,22 @@ def gpu_process(load: Callable[[], WindowedAligner]) -> Iterator[Address]:
 
     ``load`` must be picklable. Yields the address for `RemoteAligner`, before the aligner is loaded.
     """
-    context = multiprocessing.get_context("spawn")  # a process that starts clean, with no threads or locks of this one
-    ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(load, theirs), daemon=True)
-    with interrupts_later():
-        process.start()
-    theirs.close()
-    try:
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    with background_process(_serve, load, theirs):
+        theirs.close()
         with _connected():
             address = ours.recv()
         yield address
-    finally:
-        process.terminate()
-        process.join()
 
 
 def _serve(load: Callable[[], WindowedAligner], parent: Connection) -> None:
-    start_worker()
     place = f"\0weft-{uuid.uuid4().hex}" if sys.platform == "linux" else None  # of no file, so nothing can be left
     with Listener(place, backlog=_WAITING, authkey=multiprocessing.current_process().authkey) as listener:
         parent.send(listener.address)
         try:
             aligner: WindowedAligner | WeftError = load()
-        except WeftError as error:
-            aligner = error
+        except Exception as error:
+            aligner = _as_answer(error)
         turns = threading.Semaphore(_AT_ONCE)
         while True:
             with contextlib.suppress(multiprocessing.AuthenticationError, EOFError, OSError):
@@ -116,6 +107,14 @@ def _answer_all(connection: Connection, aligner: WindowedAligner | WeftError, tu
                 with turns:
                     found = getattr(aligner, kind)(*arguments)
                     answer = found if isinstance(found, PackedLinks) else list(found)
-            except WeftError as error:
-                answer = error
+            except Exception as error:
+                answer = _as_answer(error)
             connection.send(answer)
+
+
+def _as_answer(error: Exception) -> WeftError:
+    """Return what the processes that ask are told of a failure, such as one of the GPU."""
+    if isinstance(error, WeftError):
+        return error
+    problem = str(error).partition("\n")[0]
+    return WeftError(f"cannot be computed on the GPU: {problem}; leave out --device cuda")

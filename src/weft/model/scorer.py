@@ -13,7 +13,6 @@ eight-bit arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import Self
 
 import numpy as np
@@ -113,11 +112,14 @@ class Scorer(nn.Module):
 
     @torch.no_grad()
     def attention(self, pair: PairRows) -> Attention:
-        """Compute both directions' attention: the states in half precision if the GPU has it, S in full precision."""
-        is_full = self.tables[0].weight.dtype == torch.float32
-        with half_precision(pair.source.ids.device) if is_full else nullcontext():
+        """Compute both directions' attention; of weights in half precision, S is computed in full precision."""
+        if self.tables[0].weight.dtype == torch.float32:
+            with half_precision(pair.source.ids.device):
+                scores = self(pair)
+        else:
             source, target = self._states(pair)
-        scores, cells = attention_logits(target.float(), source.float()), pair.cells()
+            scores = attention_logits(target.float(), source.float())
+        cells = pair.cells()
         return Attention(masked_softmax(scores, cells, 2), masked_softmax(scores, cells, 1))
 
     def _states(self, pair: PairRows) -> tuple[Tensor, Tensor]:

@@ -19,7 +19,7 @@ class SentenceRows(NamedTuple):
     rows: Rows
     is_piece: Tensor  # (batch, length); the rest is padding and ends of sentences
     first: Tensor  # (batch, length): the first word that each piece is part of
-    last: Tensor  # (batch, length); less than ``first`` or 0 if it is part of none
+    last: Tensor  # (batch, length); less than ``first``, or −1, if it is part of none
     words: int  # of the sentence that has most
     spread: int  # words that one piece is part of, at most
 

@@ -205,8 +205,9 @@ class Subwords:
         found = [*map(self._raw_chunks.__getitem__, itertools.chain.from_iterable(sentences))]
         chunks, pieces = _counts(sentences), _counts([chunk.ids for chunk in found])
         words = np.array([chunk.words for chunk in found], int)
-        before = np.cumsum(words) - words  # in all sentences
-        before = np.repeat(before - np.repeat(before[_starts(chunks)], chunks[chunks > 0]), pieces)
+        of_sentence = _sums(words, chunks)
+        before = np.cumsum(words) - words - np.repeat(np.cumsum(of_sentence) - of_sentence, chunks)  # in its sentence
+        before = np.repeat(before, pieces)
         first = last = (_joined([chunk.first for chunk in found]) + before).astype(np.int32)
         if any(chunk.last is not chunk.first for chunk in found):
             last = (_joined([chunk.last for chunk in found]) + before).astype(np.int32)
@@ -276,11 +277,6 @@ def _counts(lists: Sequence[Sized]) -> np.ndarray:
 
 def _joined(lists: Iterable[Iterable[int]]) -> np.ndarray:
     return np.fromiter(itertools.chain.from_iterable(lists), np.int32)
-
-
-def _starts(counts: np.ndarray) -> np.ndarray:
-    """Return where groups of so many begin that follow each other; without the empty ones."""
-    return (np.cumsum(counts) - counts)[counts > 0]
 
 
 def _places(counts: np.ndarray) -> np.ndarray:
